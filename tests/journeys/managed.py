@@ -33,7 +33,7 @@ from octavo.server.handlers.uploads import receive_file
 from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
 from octavo.tui.resources.form_fields import FormField, fields_of
-from octavo.tui.resources.form_values import beginnings, make
+from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.references import reference_lists
 from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.shell.shell import Shell
@@ -178,14 +178,14 @@ class Forms:
         """What can be written to make one more, the least first."""
         assert kind.create is not None
         fields = fields_of(kind.create, leave_out=frozenset(known), required=kind.required_fields)
-        begin = beginnings(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
-        tags = {each.name: each.choices[0] for each in fields if each.required and each.kind == "choice"}
+        begin = initial_texts(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
+        tags = {each.name: each.choices[0] for each in fields if each.is_required and each.kind == "choice"}
         least = [{**begin, **tags}]
         for field in fields:
-            if field.required and field.name not in tags and field.is_there(least[0]):
+            if field.is_required and field.name not in tags and field.is_active(least[0]):
                 values = await self.values(kind, known, field)
                 least = [{**written, field.name: value} for written in least for value in values]
-        optional = [each for each in fields if not each.required and each.is_there(least[0])]
+        optional = [each for each in fields if not each.is_required and each.is_active(least[0])]
         more = [{**least[0], each.name: (await self.values(kind, known, each))[0]} for each in optional]
         places = [each for each in optional if self._lists_places(kind, known, each)]
         outside = [each for each in (least[0], *more) if not any(each[place.name] for place in places)]
@@ -193,7 +193,7 @@ class Forms:
             values = await self.values(kind, known, place)
             more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
-            made = make(kind.create, fields, known, begin, written, anew=not SPECS[kind.create].changes)
+            made = build_request(kind.create, fields, known, begin, written, anew=not SPECS[kind.create].changes)
             if made.operation is not None:
                 yield written, made.operation
 
@@ -204,13 +204,13 @@ class Forms:
         assert kind.update is not None
         here = kind.arguments_for(known, thing)
         fields = fields_of(kind.update, leave_out=frozenset(here))
-        begin = beginnings(fields, kind.as_update(thing))
+        begin = initial_texts(fields, kind.as_update(thing))
         for field in fields:
-            if not field.is_there(begin):
+            if not field.is_active(begin):
                 continue
             for fits in await self.values(kind, here, field):
                 value = another(field, fits, begin[field.name])
-                made = make(kind.update, fields, here, begin, {**begin, field.name: value}, anew=False)
+                made = build_request(kind.update, fields, here, begin, {**begin, field.name: value}, anew=False)
                 if made.operation is not None:
                     yield field.name, value, made.operation
 
@@ -230,16 +230,16 @@ class Forms:
 
     def _lists_places(self, kind: Resource[Any], known: Arguments, field: FormField) -> bool:
         lists = reference_lists(self._shell, known, kind.reference_lists).get(field.name)
-        return lists is not None and isinstance(lists.op({}), spaces.List | collections.List)
+        return lists is not None and isinstance(lists.list_operation({}), spaces.List | collections.List)
 
     async def _choices(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[Choice[str]]:
         lists = reference_lists(self._shell, known, kind.reference_lists).get(field.name)
-        op = lists.op({}) if lists is not None and "reference" in (field.kind, field.items) else None
+        op = lists.list_operation({}) if lists is not None and "reference" in (field.kind, field.item_kind) else None
         if lists is None or op is None:
             return ()
         if op not in self._listed:
             self._listed[op] = await self._ask(op)
-        return [lists.choice(each) for each in lists.items(self._listed[op])]
+        return [lists.choice_of(each) for each in lists.items_in(self._listed[op])]
 
 
 def another(field: FormField, fits: str, now: str | None) -> str:

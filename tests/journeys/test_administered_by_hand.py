@@ -87,7 +87,7 @@ async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
         await run.see("+ Text                  ~/tides.json", "JSON or YAML · or the path to a file")
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
-        assert not dialog.state.written["source.url"]
+        assert not dialog.state.texts["source.url"]
 
 
 async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: Stage) -> None:

@@ -131,7 +131,7 @@ async def test_what_was_left_in_a_text_goes_on_at_its_end(stage: Stage) -> None:
         await run.press(*".example")
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
-        assert dialog.state.written["emails"] == "ann@harbour.example\nbo@harbour.example"
+        assert dialog.state.texts["emails"] == "ann@harbour.example\nbo@harbour.example"
 
 
 def test_details_say_a_path_as_it_is_and_models_in_words() -> None:

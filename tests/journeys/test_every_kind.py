@@ -19,7 +19,7 @@ from octavo.tui.resources.browser import BrowserLevel
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_state import FormState
-from octavo.tui.resources.form_values import same
+from octavo.tui.resources.form_values import is_same_text
 from octavo.tui.resources.resource import Resource
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.picker import Picker
@@ -134,7 +134,7 @@ class Managing:
             await self.run.type(offered)
             await self.run.press("enter")
         state = self.form().state
-        await self.fill(part, self.forms.to_make(part, state.form.known))
+        await self.fill(part, self.forms.to_make(part, state.form.arguments))
         after = await self.there(kind)
         assert after != before, f"{kind.plural}: none was made"
         await self.run.until(lambda: set(view.rows.keys) == after.keys(), f"list {kind.plural} as they are")
@@ -150,7 +150,8 @@ class Managing:
         await self.run.press("e")
         state = self.form().state
         tried = (
-            ({**state.begin, name: value}, op) async for name, value, op in self.forms.to_change(part, known, thing)
+            ({**state.initial_texts, name: value}, op)
+            async for name, value, op in self.forms.to_change(part, known, thing)
         )
         await self.fill(part, tried)
         now = (await self.there(kind))[kind.key(row)]
@@ -200,7 +201,7 @@ class Managing:
         else:
             raise AssertionError(f"{part.plural}: nothing that can be written is taken")
         for row in dialog.query(FieldRow):
-            if row.display and not same(state.written[row.field.name], written[row.field.name]):
+            if row.display and not is_same_text(state.texts[row.field.name], written[row.field.name]):
                 await self.write(part, state, row, written[row.field.name])
         await self.run.press("ctrl+s")
         await self.run.until(lambda: self.run.app.screen is not dialog, f"send the form of {part.plural}")
@@ -213,17 +214,19 @@ class Managing:
         elif row.is_picked:
             await run.press("enter")
             await run.until(lambda: run.app.screen is not dialog, f"see what {name} can be")
-            await run.type(await self.forms.called(part, state.form.known, row.field, text or ""))
+            await run.type(await self.forms.called(part, state.form.arguments, row.field, text or ""))
             await run.press("enter")
             if run.app.screen is not dialog:
                 await run.press("escape")
         else:
-            if row.field.file == "customization_font" and text:  # people write where the file is, not how it was sent
+            if (
+                row.field.upload_kind == "customization_font" and text
+            ):  # people write where the file is, not how it was sent
                 text = re.sub(r"(?<=storageKey: ).*", str(self.font), text)
-            if state.written[name]:
+            if state.texts[name]:
                 await run.pilot.press(*(("f7", "delete") if isinstance(row.input, TextEditor) else ("end", "ctrl+u")))
             await run.type(text or "")
-        assert same(state.written[name], text), f"{name}: {state.written[name]!r}"
+        assert is_same_text(state.texts[name], text), f"{name}: {state.texts[name]!r}"
 
 
 def browser_below(run: Run) -> Any:

@@ -16,9 +16,9 @@ from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.text import Colour, Hidden
 from octavo.tui.resources import form_references
-from octavo.tui.resources.form import FormDialog, fill_in
+from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_references import References
+from octavo.tui.resources.form_references import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import open_kind
@@ -26,8 +26,8 @@ from tests.journeys.test_resources import open_kind
 NOOR = "noor-haddad"
 AT = OrganizationRef(organization_id="saltmarsh")
 DOCS = SiteRef(organization_id="saltmarsh", site_id="docs")
-PEOPLE = References(organizations.ListMembers(at=AT, limit=1000), lambda each: Choice(each.id, each.user.name))
-SITE_SPACES = References(site_structure.ListSiteSpaces(at=DOCS), lambda each: Choice(each.id, each.title))
+PEOPLE = ReferenceList(organizations.ListMembers(at=AT, limit=1000), lambda each: Choice(each.id, each.user.name))
+SITE_SPACES = ReferenceList(site_structure.ListSiteSpaces(at=DOCS), lambda each: Choice(each.id, each.title))
 
 
 class Opened:
@@ -39,7 +39,7 @@ class Opened:
 
     async def open(self, operation: type[Operation[Any]], **more: Any) -> FormDialog:
         keywords = {"title": "A form", "known": {"at": DOCS}, "draft": f"form {operation.__qualname__}", **more}
-        fill_in(self.run.app, operation, sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
+        open_form(self.run.app, operation, sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
         await self.run.settle()
         dialog = self.run.app.screen
         assert isinstance(dialog, FormDialog)
@@ -116,7 +116,7 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
         await run.press("ctrl+b")
         await run.see("  Title                 Saltmarsh Docs")
         await run.press("tab", "tab", "ctrl+b")
-        assert dialog.state.made().changed == frozenset()
+        assert dialog.state.parse().changed_fields == frozenset()
         await run.press("escape")
         assert not run.app.session.drafts.all()
         assert not run.gate.sent(sites.Update)
@@ -176,14 +176,14 @@ async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(s
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         one = await form.open(mcp_servers.Update, known={"at": DOCS, "site_mcp_server_id": "m1"}, now=server)
-        assert one.state.made().changed == frozenset()
+        assert one.state.parse().changed_fields == frozenset()
         await run.press("tab", "end", "z")
-        made = one.state.made().operation
+        made = one.state.parse().operation
         assert isinstance(made, mcp_servers.Update)
         assert made.url == f"{address}z"
         await run.press("ctrl+b", "escape")
         two = await form.open(site_structure.UpdateSection, known={"at": DOCS, "site_section_id": "s1"}, now=section)
-        assert two.state.made().changed == frozenset()
+        assert two.state.parse().changed_fields == frozenset()
         await run.see("High", "and low")
         assert not run.app.session.drafts.all()
 
@@ -231,10 +231,10 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(form_references, "ITEMS_READ", 40)
-    some = References(
+    some = ReferenceList(
         organizations.ListMembers(at=AT, limit=20),
         lambda each: Choice(each.id, each.user.name),
-        search=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
+        search_operation=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
     )
     async with stage.play(NOOR, start="sites") as run:
         form = Opened(run)

@@ -23,8 +23,8 @@ from octavo.server.demo.library import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.resources.form import fill_in
-from octavo.tui.resources.form_references import References
+from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_references import ReferenceList
 from octavo.tui.resources.trying_conditions import open_condition
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
@@ -57,9 +57,9 @@ async def a_note(run: Run) -> None:
 
 async def a_form(run: Run) -> None:
     here = OrganizationRef(organization_id="saltmarsh")
-    people = References(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
+    people = ReferenceList(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
     known, picked = {"at": here}, {"members": people}
-    fill_in(
+    open_form(
         run.app,
         teams.Create,
         title="New team",

@@ -12,7 +12,7 @@ import pytest
 from octavo.api import content, fonts, imports, openapi, storage
 from octavo.api.places import SpaceRef
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.form_files import weight_of
+from octavo.tui.resources.form_files import font_weight
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.path_input import completed
 from tests.journeys.stage import Stage
@@ -122,7 +122,7 @@ async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage:
     ],
 )
 def test_the_weight_of_a_font_is_read_off_its_name(name: str, weight: int) -> None:
-    assert weight_of(f"~/fonts/{name}") == weight
+    assert font_weight(f"~/fonts/{name}") == weight
 
 
 def test_paths_go_on_with_what_there_is(home: Path) -> None:

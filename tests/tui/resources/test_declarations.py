@@ -16,7 +16,7 @@ from octavo.api.places import OrganizationRef
 from octavo.api.text import Known
 from octavo.tui.resources import access_resources, organization_resources, site_resources, space_resources
 from octavo.tui.resources.form_fields import fields_of
-from octavo.tui.resources.form_values import beginnings, make
+from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.resource import Resource
 from octavo.tui.shell.info_facts import is_coded, of_fields
 
@@ -83,16 +83,16 @@ CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.
 def test_an_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
     fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required=kind.required_fields)
-    empty = beginnings(fields, None)
-    made = make(kind.create, fields, HERE, empty, empty, anew=True)
+    empty = initial_texts(fields, None)
+    made = build_request(kind.create, fields, HERE, empty, empty, anew=True)
     assert made.operation is None
-    assert made.wrong
+    assert made.errors
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
 def test_no_two_fields_of_a_form_have_the_same_label(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
-    labels = [each.label for each in fields_of(kind.create) if not each.whens]
+    labels = [each.label for each in fields_of(kind.create) if not each.conditions]
     assert len(set(labels)) == len(labels)
 
 

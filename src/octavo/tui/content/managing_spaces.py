@@ -19,7 +19,7 @@ from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
 from octavo.tui.resources import filling
-from octavo.tui.resources.form import fill_in
+from octavo.tui.resources.form import open_form
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.progress import meanwhile
@@ -256,7 +256,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
     live_now = (
         "Readers will see the pages immediately." if into is None else "Readers will see the pages after the merge."
     )
-    fill_in(
+    open_form(
         app,
         imports.Create,
         title=f"Import pages into {where}",

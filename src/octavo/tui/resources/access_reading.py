@@ -17,30 +17,32 @@ from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.widgets.safe_text import Words
 
 
-async def role_facts_of_member(live: Live, known: Arguments, thing: permissions.UserPermission) -> DetailFacts:
+async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:
     """Return why a member has a role in the open space or collection."""
-    return await _role_facts(live, known, known["at"], thing.user.id, thing.permission)
+    return await _role_facts(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
-async def role_facts_in_space(live: Live, known: Arguments, thing: permissions.SpacePermission) -> DetailFacts:
+async def role_facts_in_space(live: Live, arguments: Arguments, permission: permissions.SpacePermission) -> DetailFacts:
     """Return why the open member has a role in a space."""
-    return await _role_facts(live, known, thing.space.ref, known["user_id"], thing.permission)
+    return await _role_facts(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 
-async def _role_facts(live: Live, known: Arguments, at: Shared, user: str, role: str) -> DetailFacts:
-    organization = OrganizationRef(organization_id=known.get("organization_id") or known["at"].organization_id)
-    named, member, in_teams, around = await asyncio.gather(
+async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> DetailFacts:
+    organization = OrganizationRef(organization_id=arguments.get("organization_id") or arguments["at"].organization_id)
+    organization_details, member, team_ids, places = await asyncio.gather(
         live.known(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
         load_all(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
         load_places(live, organization, at),
     )
-    whom = with_teams(member, {each.team.id for each in in_teams})
-    facts: list[tuple[str, Words]] = [("why", access.access_sentence(whom, around, named.title, role))]
-    for way in access.role_sources(whom, around, named.title):
-        facts.append((_SOURCE_LABELS[way.kind], way.description))
-    if kept_out := access.no_access_reason(whom, around, named.title):
-        facts.append(("organization", kept_out))
+    member_with_teams = with_teams(member, {each.team.id for each in team_ids})
+    facts: list[tuple[str, Words]] = [
+        ("why", access.access_sentence(member_with_teams, places, organization_details.title, role))
+    ]
+    for source in access.role_sources(member_with_teams, places, organization_details.title):
+        facts.append((_SOURCE_LABELS[source.kind], source.description))
+    if no_access := access.no_access_reason(member_with_teams, places, organization_details.title):
+        facts.append(("organization", no_access))
     return facts
 
 
@@ -55,46 +57,48 @@ _SOURCE_LABELS = {
 """Labels of the sources of a role in the details."""
 
 
-def with_teams(member: organizations.Member, in_teams: Iterable[str]) -> access.Person:
+def with_teams(member: organizations.Member, team_ids: Iterable[str]) -> access.Person:
     """Return a member together with the IDs of their teams."""
-    return access.Person(member.user.id, member.user.name, member.role, frozenset(in_teams), member.disabled)
+    return access.Person(member.user.id, member.user.name, member.role, frozenset(team_ids), member.disabled)
 
 
 async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> Sequence[access.Place]:
     """Return the space or collection and all collections around it, innermost first, with the roles assigned there."""
-    shelves = {each.id: each for each in await load_all(live, collections.List(at=organization, limit=PAGE_SIZE))}
-    holder: spaces.Space | collections.Collection | None
+    collections_by_id = {
+        each.id: each for each in await load_all(live, collections.List(at=organization, limit=PAGE_SIZE))
+    }
+    place: spaces.Space | collections.Collection | None
     if isinstance(at, SpaceRef):
-        holder = await live.send(spaces.Get(at=at))
+        place = await live.send(spaces.Get(at=at))
     else:
-        holder = shelves.get(at.collection_id)
-    holders: list[tuple[Shared, Any]] = []
-    while holder is not None and all(holder.id != each.id for _, each in holders):
-        ref = at if not holders else CollectionRef(collection_id=holder.id)
-        holders.append((ref, holder))
-        holder = shelves.get(holder.parent or "")
-    return await asyncio.gather(*(_load_place(live, ref, each) for ref, each in holders))
+        place = collections_by_id.get(at.collection_id)
+    places: list[tuple[Shared, Any]] = []
+    while place is not None and all(place.id != each.id for _, each in places):
+        ref = at if not places else CollectionRef(collection_id=place.id)
+        places.append((ref, place))
+        place = collections_by_id.get(place.parent or "")
+    return await asyncio.gather(*(_load_place(live, ref, each) for ref, each in places))
 
 
-async def _load_place(live: Live, at: Shared, holder: Any) -> access.Place:
+async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
     """Return a space or collection with its roles. Without the permission to see them, `unread` says why."""
-    title = holder.title or holder.id
+    title = place.title or place.id
     try:
-        people, crews = await asyncio.gather(
+        user_permissions, team_permissions = await asyncio.gather(
             load_all(live, permissions.ListUsers(at=at, limit=PAGE_SIZE)),
             load_all(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
-        return access.Place(holder.id, title, holder.default_level, unread=str(error))
+        return access.Place(place.id, title, place.default_level, unread=str(error))
     return access.Place(
-        holder.id,
+        place.id,
         title,
-        holder.default_level,
-        {each.user.id: each.permission for each in people},
-        {each.team.id: (each.team.title or each.team.id, each.permission) for each in crews},
+        place.default_level,
+        {each.user.id: each.permission for each in user_permissions},
+        {each.team.id: (each.team.title or each.team.id, each.permission) for each in team_permissions},
     )
 
 
-async def load_all(live: Live, op: Listing[Any]) -> list[Any]:
+async def load_all(live: Live, operation: Listing[Any]) -> list[Any]:
     """Return all items of a list. Raises ApiError, PaginationError among them if the list does not end."""
-    return [item async for page in read_pages(live.send, op) for item in page.items]
+    return [item async for page in read_pages(live.send, operation) for item in page.items]

@@ -25,36 +25,38 @@ from octavo.tui.resources.resource import (
 from octavo.tui.widgets.wording import plural
 
 
-def _grant_again(operation: type[Operation[Any]], known: Arguments, role: str, **ids: str) -> Operation[Any] | None:
+def _grant_again(
+    operation: type[Operation[Any]], arguments: Arguments, role: str, **kind: str
+) -> Operation[Any] | None:
     """Return the operation that gives a removed role again. None if the role is not one that requests can hold."""
-    return build_operation(operation, {**known, **ids, "role": role}) if role in get_args(Role) else None
+    return build_operation(operation, {**arguments, **kind, "role": role}) if role in get_args(Role) else None
 
 
-def _undo_grant(live: Live, known: Arguments) -> UndoFactory:
+def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
     """Return the operations that undo a grant: users and teams get their previous roles again."""
-    sides: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
-    for kind, ids, change, take in (
+    changes: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
+    for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
         (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
     ):
-        found = live.peek(kind.list_operation(known)).value
-        held = {kind.key(each): each.permission for each in found.items} if found is not None else {}
-        is_whole = found is not None and found.next is None
-        sides.append((ids, f"{ids}_id", change, take, held if is_whole else None))
+        listed = live.peek(resource.list_operation(arguments)).value
+        roles = {resource.key(each): each.permission for each in listed.items} if listed is not None else {}
+        is_whole = listed is not None and listed.next is None
+        changes.append((kind, f"{kind}_id", change, remove, roles if is_whole else None))
 
-    def ops(op: permissions.Grant) -> list[Operation[Any]] | None:
-        backs: list[Operation[Any] | None] = []
-        for ids, name, change, take, before in sides:
-            for each in getattr(op, f"{ids}s") or ():
-                if before is None:
+    def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
+        undo_operations: list[Operation[Any] | None] = []
+        for kind, name, change, remove, roles in changes:
+            for each in getattr(grant, f"{kind}s") or ():
+                if roles is None:
                     return None
-                role = before.get(each)
-                backs.append(
-                    _grant_again(change, known, role, **{name: each})
+                role = roles.get(each)
+                undo_operations.append(
+                    _grant_again(change, arguments, role, **{name: each})
                     if role is not None
-                    else build_operation(take, {**known, name: each})
+                    else build_operation(remove, {**arguments, name: each})
                 )
-        return None if None in backs else [each for each in backs if each is not None]
+        return None if None in undo_operations else [each for each in undo_operations if each is not None]
 
     return ops
 
@@ -62,11 +64,15 @@ def _undo_grant(live: Live, known: Arguments) -> UndoFactory:
 _GRANT_INTRO = "The role applies to this space or collection and to everything in it."
 
 
-def _grant_notice(op: permissions.Grant, answer: None) -> str:
+def _grant_notice(grant: permissions.Grant, response: None) -> str:
     """Return how many members and teams a role was given to."""
-    counts = ((len(op.users or ()), "member"), (len(op.teams or ()), "team"))
-    whom = " and ".join(plural(number, one) for number, one in counts if number)
-    return f"Assigned the {label(op.role)} role to {whom}." if op.role else f"Removed the role from {whom}."
+    counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
+    recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
+    return (
+        f"Assigned the {label(grant.role)} role to {recipients}."
+        if grant.role
+        else f"Removed the role from {recipients}."
+    )
 
 
 MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
@@ -78,7 +84,7 @@ MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
     ids=id_argument("user_id", "user.id"),
     columns=(TableColumn("NAME", "user.name"), TableColumn("ROLE", "permission", 10, is_code=True), TableColumn("EMAIL", "user.email", drop_rank=1)),
     as_update=lambda each: teams.Membership(role=each.permission),
-    recreate=lambda known, each: _grant_again(permissions.UpdateUser, known, each.permission, user_id=each.user.id),
+    recreate=lambda arguments, each: _grant_again(permissions.UpdateUser, arguments, each.permission, user_id=each.user.id),
     lookups=(permissions.ListTeams,),
     prepare_undo=_undo_grant,
     create_title="Assign a role",
@@ -95,7 +101,7 @@ TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
     ids=id_argument("team_id", "team.id"),
     columns=(TableColumn("TEAM", "team.title"), TableColumn("ROLE", "permission", 10, is_code=True), TableColumn("MEMBERS", "team.members", 8, align_right=True)),
     as_update=lambda each: teams.Membership(role=each.permission),
-    recreate=lambda known, each: _grant_again(permissions.UpdateTeam, known, each.permission, team_id=each.team.id),
+    recreate=lambda arguments, each: _grant_again(permissions.UpdateTeam, arguments, each.permission, team_id=each.team.id),
     lookups=(permissions.ListUsers,),
     prepare_undo=_undo_grant,
     create_title="Assign a role",
@@ -125,15 +131,15 @@ MERGERS: Resource[permissions.UserPermission] = replace(
     plural="members who can merge",
     description="Members whose role lets them merge change requests.",
     empty_text="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
-    items=lambda answer: tuple(each for each in answer.items if each.permission in MERGE_ROLES),
+    items=lambda response: tuple(each for each in response.items if each.permission in MERGE_ROLES),
 )
 ACCESS_TABLES = (EVERYONE, MERGERS, MEMBER_ROLES, TEAM_ROLES)
 """The tables of access, in their order."""
 
 
-def space_arguments(known: Arguments, space: str) -> Arguments:
+def space_arguments(arguments: Arguments, space: str) -> Arguments:
     """Return what names a space and its organization to operations."""
-    organization = known.get("organization_id") or known["at"].organization_id
+    organization = arguments.get("organization_id") or arguments["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 
 
@@ -145,7 +151,7 @@ SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
     description="Spaces in the organization. Press enter to see who has access.",
     title=lambda each: each.title or each.id,
-    ids=lambda known, each: space_arguments(known, each.id),
+    ids=lambda arguments, each: space_arguments(arguments, each.id),
     columns=(
         TableColumn("SPACE", lambda each: each.title or each.id),
         TableColumn("IN", "parent", is_id=True, drop_rank=1),
@@ -162,7 +168,7 @@ MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
     description="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
     title=lambda each: each.space.title,
     key=lambda each: each.space.id,
-    ids=lambda known, each: space_arguments(known, each.space.id),
+    ids=lambda arguments, each: space_arguments(arguments, each.space.id),
     columns=(
         TableColumn("SPACE", "space.title"),
         TableColumn("ROLE", "permission", 10, is_code=True),

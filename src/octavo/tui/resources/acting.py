@@ -55,10 +55,10 @@ class Selection:
         """The title of a single item, else the number of items."""
         return writing.title_of_items(self.resource, self.items)
 
-    def why_no_permission(self, app: Shell, right: str, deed: str) -> str | None:
+    def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
         """Return why the user lacks a permission on the items. None if the user has the permission."""
         return lacks_right(
-            self._permission_sources(app), right, f"{deed} {self.resource.plural}", self.resource.singular
+            self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
@@ -74,16 +74,16 @@ class Selection:
         places = {name: None if found is None else {each.id: each for each in found} for name, found in listed.items()}
         return [self._permission_source(each, places) for each in self.items]
 
-    def _permission_source(self, thing: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
+    def _permission_source(self, item: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
         for name, found in places.items():
-            if (named := getattr(thing, name, None)) is not None:
-                return None if found is None else found.get(named, self.parent)
+            if (place_id := getattr(item, name, None)) is not None:
+                return None if found is None else found.get(place_id, self.parent)
         return self.parent
 
     def is_leaving(self, user: str) -> bool:
         """Return whether the deletion removes only this user from a team or the organization."""
-        about = [self.resource.arguments_for(self.arguments, each).get("user_id") for each in self.items]
-        return self.resource.permissions.allows_leaving and about == [user]
+        user_ids = [self.resource.arguments_for(self.arguments, each).get("user_id") for each in self.items]
+        return self.resource.permissions.allows_leaving and user_ids == [user]
 
 
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], inside: Model) -> str | None:
@@ -96,92 +96,96 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], inside: Model)
 # Deleting
 
 
-def _why_not_deleted(app: Shell, at: Selection) -> str | None:
-    verb = at.resource.delete_label.lower()
-    if at.resource.delete is None:
-        return at.resource.read_only_reason or f"The server's API has no way to {verb} {at.resource.plural}."
-    if why := _why_unavailable(app, at.resource.delete, at.parent):
+def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
+    verb = selection.resource.delete_label.lower()
+    if selection.resource.delete is None:
+        return (
+            selection.resource.read_only_reason or f"The server's API has no way to {verb} {selection.resource.plural}."
+        )
+    if why := _why_unavailable(app, selection.resource.delete, selection.parent):
         return why
     me = app.workspace.me
     return (
         None
-        if me is not None and at.is_leaving(me.id)
-        else at.why_no_permission(app, at.resource.permissions.delete, verb)
+        if me is not None and selection.is_leaving(me.id)
+        else selection.why_no_permission(app, selection.resource.permissions.delete, verb)
     )
 
 
-def _delete(app: Shell, at: Selection) -> None:
+def _delete(app: Shell, selection: Selection) -> None:
     from octavo.tui.widgets.confirm import Confirm, Confirmed
     from octavo.tui.widgets.fact_list import Fact
 
-    resource, things = at.resource, at.items
+    resource, items = selection.resource, selection.items
     verb, done = resource.delete_verbs
-    whence = f" from the {resource.container}" if resource.container else ""
-    title, button = f"{verb} {at.title}{whence}", resource.delete_label
+    origin = f" from the {resource.container}" if resource.container else ""
+    title, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
-    back = writing.undo_of_deletion(live, resource, at.arguments, things)
-    typed = "" if back is not None else text_to_type(button.lower(), resource, things)
-    effects = list(dict.fromkeys(said for thing in things for said in resource.delete_effects(thing)))
+    undo = writing.undo_of_deletion(live, resource, selection.arguments, items)
+    confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
+    effects = list(dict.fromkeys(said for item in items for said in resource.delete_effects(item)))
     facts = [Fact("care", "", said) for said in first_titles(effects, "more effects")]
-    if len(things) > 1:
-        named = first_titles([resource.title(each) for each in things], "more")
-        facts = [*(Fact("note", "", said) for said in named), *facts]
+    if len(items) > 1:
+        titles = first_titles([resource.title(each) for each in items], "more")
+        facts = [*(Fact("note", "", said) for said in titles), *facts]
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        at.clear()
+        selection.clear()
         app.writes.send(
             title,
-            writing.delete_items(live, resource, at.arguments, things),
-            said=f"{done[:1].upper()}{done[1:]} {at.title}{whence}.",
-            back=None if back is None else lambda _: back,
+            writing.delete_items(live, resource, selection.arguments, items),
+            said=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
+            back=None if undo is None else lambda _: undo,
         )
 
     app.push_screen(
         Confirm(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
-            intro="" if back is None else "You can undo this by pressing u.",
+            intro="" if undo is None else "You can undo this by pressing u.",
             facts=facts,
-            typed=typed,
-            why_typed=f"This cannot be undone. Type {typed} to confirm.",
+            typed=confirmation,
+            why_typed=f"This cannot be undone. Type {confirmation} to confirm.",
         ),
         decided,
     )
 
 
-def first_titles(names: Sequence[str], more: str) -> list[str]:
+def first_titles(titles: Sequence[str], more: str) -> list[str]:
     """Return the first names or sentences. The last item counts those that are not shown, and calls them `more`."""
-    rest = len(names) - MAX_TITLES
-    return [*names[:MAX_TITLES], f"and {rest} {more}"] if rest > 0 else list(names)
+    rest = len(titles) - MAX_TITLES
+    return [*titles[:MAX_TITLES], f"and {rest} {more}"] if rest > 0 else list(titles)
 
 
-def text_to_type(verb: str, resource: Resource[Any], things: Sequence[Any]) -> str:
-    """Return what must be typed to confirm: the name of one thing, or the verb and the count of several."""
-    if len(things) > 1:
-        return f"{verb} {len(things)}"
-    name = " ".join(resource.title(things[0]).split())
-    return name if name == resource.title(things[0]) and name.isascii() and 0 < len(name) <= MAX_TYPED_LENGTH else verb
+def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
+    """Return what must be typed to confirm: the title of a single item, or the verb and the count of several."""
+    if len(items) > 1:
+        return f"{verb} {len(items)}"
+    name = " ".join(resource.title(items[0]).split())
+    return name if name == resource.title(items[0]) and name.isascii() and 0 < len(name) <= MAX_TYPED_LENGTH else verb
 
 
 # Creating and editing
 
 
-def _change(app: Shell, at: Selection) -> None:
+def _change(app: Shell, selection: Selection) -> None:
     from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
 
-    if len(at.items) == 1:
-        filling.open_edit_form(app, at.resource, at.arguments, at.first)
+    if len(selection.items) == 1:
+        filling.open_edit_form(app, selection.resource, selection.arguments, selection.first)
     else:
-        filling.open_bulk_edit_form(app, at.resource, at.arguments, at.items, at.clear)
+        filling.open_bulk_edit_form(app, selection.resource, selection.arguments, selection.items, selection.clear)
 
 
-def _why_not_changed(app: Shell, at: Selection) -> str | None:
-    if at.resource.update is None:
-        return at.resource.read_only_reason or f"The server's API has no way to change {at.resource.plural}."
-    why = _why_unavailable(app, at.resource.update, at.parent)
-    return why or at.why_no_permission(app, at.resource.permissions.update, "change")
+def _why_not_changed(app: Shell, selection: Selection) -> str | None:
+    if selection.resource.update is None:
+        return (
+            selection.resource.read_only_reason or f"The server's API has no way to change {selection.resource.plural}."
+        )
+    why = _why_unavailable(app, selection.resource.update, selection.parent)
+    return why or selection.why_no_permission(app, selection.resource.permissions.update, "change")
 
 
 @dataclass(frozen=True)
@@ -197,61 +201,63 @@ class CreateTarget:
     """The row with the cursor."""
 
 
-def _create(app: Shell, place: CreateTarget) -> None:
-    if place.resource.add_item is not None:
-        place.resource.add_item(app, place)
+def _create(app: Shell, target: CreateTarget) -> None:
+    if target.resource.add_item is not None:
+        target.resource.add_item(app, target)
         return
     from octavo.tui.resources import filling  # lazy: as in _change
 
-    filling.open_create_form(app, place.resource, place.arguments, place.on_created)
+    filling.open_create_form(app, target.resource, target.arguments, target.on_created)
 
 
-def _why_not_created(app: Shell, place: CreateTarget) -> str | None:
-    resource = place.resource
-    if resource.is_single and place.row is not None:
+def _why_not_created(app: Shell, target: CreateTarget) -> str | None:
+    resource = target.resource
+    if resource.is_single and target.row is not None:
         return f"The {resource.singular} already exists. Press e to edit it."
     if resource.create is None and resource.add_item is None:
         return resource.read_only_reason or f"The server's API has no way to create {resource.plural}."
-    if resource.create is not None and (why := _why_unavailable(app, resource.create, place.parent)):
+    if resource.create is not None and (why := _why_unavailable(app, resource.create, target.parent)):
         return why
-    lacks = lacks_right((place.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular)
-    return lacks and (None if _may_create_in_some(app, place) else lacks)
+    missing = lacks_right((target.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular)
+    return missing and (None if _may_create_in_some(app, target) else missing)
 
 
-def _may_create_in_some(app: Shell, place: CreateTarget) -> bool:
+def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
     """Return whether the user may create the item in one of the spaces or collections. True if they are not loaded."""
-    for name, right in place.resource.permissions.place_fields.items():
-        found = loaded_items(app, place.arguments, place.resource.reference_lists, name)
-        if found is None or any(has_right(each, right) for each in found):
+    for name, permission in target.resource.permissions.place_fields.items():
+        found = loaded_items(app, target.arguments, target.resource.reference_lists, name)
+        if found is None or any(has_right(each, permission) for each in found):
             return True
     return False
 
 
-def _why_no_command(app: Shell, place: CreateTarget) -> str | None:
-    return None if (ask := place.resource.command) is None else _why_unavailable(app, ask.operation, place.parent)
+def _why_no_command(app: Shell, target: CreateTarget) -> str | None:
+    return None if (ask := target.resource.command) is None else _why_unavailable(app, ask.operation, target.parent)
 
 
-def _run_command(app: Shell, place: CreateTarget) -> None:
-    if place.resource.command is not None:
-        place.resource.command.run(app, place)
+def _run_command(app: Shell, target: CreateTarget) -> None:
+    if target.resource.command is not None:
+        target.resource.command.run(app, target)
 
 
 # Actions
 
 
-def _why_no_actions(app: Shell, at: Selection) -> str | None:
-    if not at.resource.actions:
-        return f"There are no other actions for {at.resource.plural}."
-    return at.why_no_permission(app, at.resource.permissions.update, "change")
+def _why_no_actions(app: Shell, selection: Selection) -> str | None:
+    if not selection.resource.actions:
+        return f"There are no other actions for {selection.resource.plural}."
+    return selection.why_no_permission(app, selection.resource.permissions.update, "change")
 
 
-def why_no_action(app: Shell, at: Selection, action: Action[Any]) -> str | None:
+def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str | None:
     """Return why an action is not possible for the first item. None if it is possible."""
-    why = action.disabled_reason(at.first) or _why_unavailable(app, action.operation, at.parent)
-    return why or at.why_no_permission(app, action.permission(at.first) or at.resource.permissions.update, "change")
+    why = action.disabled_reason(selection.first) or _why_unavailable(app, action.operation, selection.parent)
+    return why or selection.why_no_permission(
+        app, action.permission(selection.first) or selection.resource.permissions.update, "change"
+    )
 
 
-def _choose_action(app: Shell, at: Selection) -> None:
+def _choose_action(app: Shell, selection: Selection) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -260,41 +266,43 @@ def _choose_action(app: Shell, at: Selection) -> None:
             each,
             each.name,
             detail=each.help,
-            off=why_no_action(app, at, each) or "",
+            off=why_no_action(app, selection, each) or "",
         )
-        for each in at.resource.actions
+        for each in selection.resource.actions
     ]
 
     def chosen(action: Action[Any] | None) -> None:
         if action is not None and action.run is not None:
-            action.run(app, at)
+            action.run(app, selection)
         elif action is not None:
-            _confirm_action(app, at, action)
+            _confirm_action(app, selection, action)
 
-    app.push_screen(Picker(at.resource.title(at.first), choices), chosen)
+    app.push_screen(Picker(selection.resource.title(selection.first), choices), chosen)
 
 
-def open_first_action(app: Shell, at: Selection) -> None:
+def open_first_action(app: Shell, selection: Selection) -> None:
     """Open the form of the resource's first action."""
     from octavo.tui.resources import filling  # lazy: as in _change
 
-    filling.open_action_form(app, at.resource, at.arguments, at.first, at.resource.actions[0])
+    filling.open_action_form(
+        app, selection.resource, selection.arguments, selection.first, selection.resource.actions[0]
+    )
 
 
-def _confirm_action(app: Shell, at: Selection, action: Action[Any]) -> None:
+def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
     from octavo.tui.shell.write_queue import DirectUndo
     from octavo.tui.widgets.confirm import Confirm, Confirmed
 
-    resource, known, thing, live = at.resource, at.arguments, at.first, app.session.live
-    title = resource.title(thing)
-    back = partial(writing.send_action, live, action, resource, known, thing, back=True)
-    undo = DirectUndo(f"undo “{action.name}” for {title}", back, f"Undid “{action.name}” for {title}.")
+    resource, arguments, item, live = selection.resource, selection.arguments, selection.first, app.session.live
+    title = resource.title(item)
+    send_undo = partial(writing.send_action, live, action, resource, arguments, item, is_undo=True)
+    undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
-                writing.send_action(live, action, resource, known, thing),
+                writing.send_action(live, action, resource, arguments, item),
                 said=f"{title} {action.done_text}.",
                 back=None if action.undo_operation is None else lambda _: undo,
             )
@@ -305,36 +313,36 @@ def _confirm_action(app: Shell, at: Selection, action: Action[Any]) -> None:
 # Copying and opening
 
 
-def _url_of(at: Selection) -> str:
-    urls = getattr(at.first, "urls", None)
-    named = (getattr(urls, name, "") for name in ("app", "published", "public"))
-    return at.resource.url_of(at.first) or next(filter(None, named), "") or ""
+def _url_of(selection: Selection) -> str:
+    urls = getattr(selection.first, "urls", None)
+    candidates = (getattr(urls, name, "") for name in ("app", "published", "public"))
+    return selection.resource.url_of(selection.first) or next(filter(None, candidates), "") or ""
 
 
-def _why_no_url(app: Shell, at: Selection) -> str | None:
-    if not _url_of(at):
-        return f"{at.resource.title(at.first)} has no link."
+def _why_no_url(app: Shell, selection: Selection) -> str | None:
+    if not _url_of(selection):
+        return f"{selection.resource.title(selection.first)} has no link."
     return None
 
 
-def _why_not_opened(app: Shell, at: Selection) -> str | None:
+def _why_not_opened(app: Shell, selection: Selection) -> str | None:
     if app.session.is_here:
         from octavo.tui.shell.outside import said_without_address
 
-        return said_without_address(app, at.resource.singular)
-    return _why_no_url(app, at)
+        return said_without_address(app, selection.resource.singular)
+    return _why_no_url(app, selection)
 
 
-def _open(app: Shell, at: Selection) -> None:
+def _open(app: Shell, selection: Selection) -> None:
     from octavo.tui.shell.outside import open_outside
 
-    open_outside(app, _url_of(at))
+    open_outside(app, _url_of(selection))
 
 
-def _copy(app: Shell, at: Selection) -> None:
-    names = "\n".join(at.resource.title(each) for each in at.items)
-    what = f"the name of {at.title}" if len(at.items) == 1 else f"the names of {at.title}"
-    clipboard.copy(app, names, f"Copied {what}.")
+def _copy(app: Shell, selection: Selection) -> None:
+    titles = "\n".join(selection.resource.title(each) for each in selection.items)
+    what = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
+    clipboard.copy(app, titles, f"Copied {what}.")
 
 
 def _create_label(resource: Resource[Any]) -> str | None:
@@ -345,10 +353,10 @@ CREATE_COMMANDS: Commands[CreateTarget] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
-                called=lambda _, place: _create_label(place.resource)),
+                called=lambda _, target: _create_label(target.resource)),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_no_command,
-                there=lambda _, place: place.resource.command is not None,
-                called=lambda _, place: None if place.resource.command is None else place.resource.command.name),
+                there=lambda _, target: target.resource.command is not None,
+                called=lambda _, target: None if target.resource.command is None else target.resource.command.name),
     ),
 )  # fmt: skip
 """Commands for new items."""
@@ -356,14 +364,14 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
     "resource",
     (
         Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
-                called=lambda _, at: "Edit" + (f" ({len(at.items)})" if len(at.items) > 1 else "")),
+                called=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
         Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
-                run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _delete_label(at)),
+                run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, selection: _delete_label(selection)),
         Command("act", "a", "More…", "Show more actions for the selected item", run=_choose_action, why_not=_why_no_actions, writes=True,
-                there=lambda _, at: bool(at.resource.actions)),
+                there=lambda _, selection: bool(selection.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
-                run=lambda app, at: clipboard.copy(app, _url_of(at), f"Copied the link to {at.resource.title(at.first)}.")),
+                run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first)}.")),
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_not_opened, shown=False),
     ),
     context="selected items",
@@ -372,9 +380,11 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
 """Commands for the selected items."""
 
 
-def _delete_label(at: Selection) -> str:
-    whence = f" from {at.resource.container}" if at.resource.container else ""
-    return f"{at.resource.delete_label}{whence}" + (f" ({len(at.items)})" if len(at.items) > 1 else "")
+def _delete_label(selection: Selection) -> str:
+    origin = f" from {selection.resource.container}" if selection.resource.container else ""
+    return f"{selection.resource.delete_label}{origin}" + (
+        f" ({len(selection.items)})" if len(selection.items) > 1 else ""
+    )
 
 
 # Columns, order and export
@@ -385,19 +395,19 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    as_listed = "Default order"
+    default_order = "Default order"
     choices: list[Choice[TableColumn[Any] | str]] = [
         Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right=_order_note(table, each))
         for each in table.resource.columns
     ]
-    choices.append(Choice(as_listed, as_listed, right="" if table.sort_column is not None else "current"))
+    choices.append(Choice(default_order, default_order, right="" if table.sort_column is not None else "current"))
 
-    def chosen(by: TableColumn[Any] | str | None) -> None:
-        if by is not None:
-            table.sort_by(None if isinstance(by, str) else by)
+    def chosen(column: TableColumn[Any] | str | None) -> None:
+        if column is not None:
+            table.sort_by(None if isinstance(column, str) else column)
             changed()
 
-    app.push_screen(Picker(f"Sort {table.resource.plural}", choices, now=table.sort_column or as_listed), chosen)
+    app.push_screen(Picker(f"Sort {table.resource.plural}", choices, now=table.sort_column or default_order), chosen)
 
 
 def _order_note(table: TableState, column: TableColumn[Any]) -> str:
@@ -425,18 +435,18 @@ def choose_columns(
     app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, now=now), chosen)
 
 
-def export(app: Shell, table: TableState, things: Sequence[Any], names: NameOf) -> None:
+def export(app: Shell, table: TableState, items: Sequence[Any], titles: NameOf) -> None:
     """Ask for a format and a file, and export items."""
     from octavo.tui.shell.exporting import Export, ask_where, slug
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
     resource = table.resource
-    what = plural(len(things), resource.singular, resource.plural)
+    what = plural(len(items), resource.singular, resource.plural)
 
     async def content(ending: str) -> AsyncIterator[bytes]:
-        written = await asyncio.to_thread(FORMATS[ending][1], table.columns, things, names, resource.secret_fields)
-        yield written.encode("utf-8", "replace")
+        content_text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, titles, resource.secret_fields)
+        yield content_text.encode("utf-8", "replace")
 
     def chosen(ending: str | None) -> None:
         if ending is not None:

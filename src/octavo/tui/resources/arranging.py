@@ -30,7 +30,7 @@ class StructureTarget:
     """A visible site structure and the selected part."""
 
     site: Model
-    at: SiteRef
+    site_ref: SiteRef
     structure: SiteStructure | None
     """None if the table on the screen is not a structure."""
     part: Movable | None
@@ -50,39 +50,41 @@ class StructureTarget:
         return None
 
 
-def structure_target(kind: Resource[Any], known: Arguments, inside: Model, answer: Any, row: Any) -> StructureTarget:
+def structure_target(
+    kind: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
+) -> StructureTarget:
     """Return the target of the structure commands from the state of a table."""
-    structure = answer if isinstance(answer, SiteStructure) and kind.list is site_structure.Get else None
+    structure = response if isinstance(response, SiteStructure) and kind.list is site_structure.Get else None
     part = row.part if isinstance(row, PartRow) and not isinstance(row.part, OtherPart) else None
-    return StructureTarget(inside, known["at"], structure, part)
+    return StructureTarget(parent, arguments["at"], structure, part)
 
 
 def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]:
-    def move(app: Shell, here: StructureTarget) -> None:
+    def move(app: Shell, target: StructureTarget) -> None:
         if (
-            here.structure is None
-            or here.part is None
-            or (position := site_tree.step_position(here.structure, here.part, step)) is None
+            target.structure is None
+            or target.part is None
+            or (position := site_tree.step_position(target.structure, target.part, step)) is None
         ):
             return
         _move(
             app,
-            here,
-            here.structure,
-            here.part,
+            target,
+            target.structure,
+            target.part,
             position,
-            f"Moved {title_of(here.part)} {'up' if step < 0 else 'down'}.",
+            f"Moved {title_of(target.part)} {'up' if step < 0 else 'down'}.",
         )
 
     return move
 
 
-def _choose_parent(app: Shell, here: StructureTarget) -> None:
+def _choose_parent(app: Shell, target: StructureTarget) -> None:
     """Ask for the section or group to move the part to, and for a position there."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    if (part := here.part) is None or (structure := here.structure) is None:
+    if (part := target.part) is None or (structure := target.structure) is None:
         return
     now = site_tree.parent_id(part)
     choices = []
@@ -95,9 +97,9 @@ def _choose_parent(app: Shell, here: StructureTarget) -> None:
         right = "current" if each.id == now else ""
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
-    def chosen(holder: MoveTarget | None) -> None:
-        if holder is not None:
-            _choose_position(app, here, structure, part, holder)
+    def chosen(destination: MoveTarget | None) -> None:
+        if destination is not None:
+            _choose_position(app, target, structure, part, destination)
 
     app.push_screen(
         Picker(
@@ -111,110 +113,116 @@ def _choose_parent(app: Shell, here: StructureTarget) -> None:
 
 
 def _choose_position(
-    app: Shell, here: StructureTarget, structure: SiteStructure, part: Movable, holder: MoveTarget
+    app: Shell, target: StructureTarget, structure: SiteStructure, part: Movable, destination: MoveTarget
 ) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    row = [(title_of(each), site_tree.pointer(each)) for each in holder.children]
+    row = [(title_of(each), site_tree.pointer(each)) for each in destination.children]
     choices = [
         Choice(Position(after=row[-1][1]), "Last"),
         Choice(Position(before=row[0][1]), "First"),
         *(Choice(Position(after=each), f"After {title}") for title, each in row[:-1]),
     ]
-    where = f"in {holder.title}" if holder.id is not None else "at the top level of the site"
+    where = f"in {destination.title}" if destination.id is not None else "at the top level of the site"
 
     def chosen(position: Position | None) -> None:
         if position is not None:
-            _move(app, here, structure, part, position, f"Moved {title_of(part)}.")
+            _move(app, target, structure, part, position, f"Moved {title_of(part)}.")
 
     app.push_screen(Picker(f"Choose a position for {title_of(part)} {where}", choices), chosen)
 
 
 def _move(
-    app: Shell, here: StructureTarget, structure: SiteStructure, part: Movable, position: Position, said: str
+    app: Shell, target: StructureTarget, structure: SiteStructure, part: Movable, position: Position, message: str
 ) -> None:
-    before, name = site_tree.current_position(structure, part), title_of(part)
+    previous, name = site_tree.current_position(structure, part), title_of(part)
     item = site_tree.pointer(part)
-    sort = site_structure.Sort(at=here.at, item=item, position=position)
-    shown = (site_structure.Get(at=here.at), lambda now: site_tree.move_part(now, sort))
+    sort = site_structure.Sort(at=target.site_ref, item=item, position=position)
+    cache_edit = (site_structure.Get(at=target.site_ref), lambda now: site_tree.move_part(now, sort))
     if site_tree.move_part(structure, sort) == structure:
         app.say(f"{name} is already in this position.")
         return
-    if before is None:
+    if previous is None:
         final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
-        sending = send_plain(app.session.live, sort, f"Could not move {name}", shown)
-        app.writes.send(f"move {name}", sending, said=said, final=final, is_shown=True)
+        sending = send_plain(app.session.live, sort, f"Could not move {name}", cache_edit)
+        app.writes.send(f"move {name}", sending, said=message, final=final, is_shown=True)
         return
-    back = site_structure.Sort(at=here.at, item=item, position=before)
-    _send_with_undo(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"Moved {name} back.")
+    reverse = site_structure.Sort(at=target.site_ref, item=item, position=previous)
+    _send_with_undo(
+        app, f"move {name}", sort, cache_edit, message=message, reverse=reverse, undo_message=f"Moved {name} back."
+    )
 
 
 def _send_with_undo(
-    app: Shell, doing: str, op: Operation[Any], *edits: Any, said: str, back: Operation[Any], said_back: str
+    app: Shell, doing: str, op: Operation[Any], *edits: Any, message: str, reverse: Operation[Any], undo_message: str
 ) -> None:
     from octavo.tui.shell.write_queue import DirectUndo
 
-    undone = partial(send_plain, app.session.live, back, f"Could not undo “{doing}”")
-    undo = DirectUndo(f"undo “{doing}”", undone, said_back)
+    undo_write = partial(send_plain, app.session.live, reverse, f"Could not undo “{doing}”")
+    undo = DirectUndo(f"undo “{doing}”", undo_write, undo_message)
     sending = send_plain(app.session.live, op, f"Could not {doing}", *edits)
-    app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
+    app.writes.send(doing, sending, said=message, back=lambda _: undo, is_shown=True)
 
 
 # The default part
 
 
-def make_default(app: Shell, at: Selection) -> None:
+def make_default(app: Shell, selection: Selection) -> None:
     """Make a section or space the default, where visitors start."""
-    part, where = at.first, at.arguments["at"]
-    shown = site_structure.Get(at=where)
-    structure = app.session.live.peek(shown).value
+    part, site_ref = selection.first, selection.arguments["at"]
+    list_operation = site_structure.Get(at=site_ref)
+    structure = app.session.live.peek(list_operation).value
     if structure is None or not isinstance(part, SiteSection | SiteSpace):
         return
-    name, before = title_of(part), site_tree.sibling_default(structure, part)
-    edit = (shown, lambda now: site_tree.set_default(now, part))
-    said = f"Visitors to {_parent_title(structure, at.parent, part)} now see {name} first."
-    op = set_default_operation(where, part)
-    if before is None:
+    name, previous = title_of(part), site_tree.sibling_default(structure, part)
+    cache_edit = (list_operation, lambda now: site_tree.set_default(now, part))
+    message = f"Visitors to {_parent_title(structure, selection.parent, part)} now see {name} first."
+    op = set_default_operation(site_ref, part)
+    if previous is None:
         doing = f"set {name} as default"
-        app.writes.send(doing, send_plain(app.session.live, op, f"Could not {doing}", edit), said=said, is_shown=True)
+        app.writes.send(
+            doing, send_plain(app.session.live, op, f"Could not {doing}", cache_edit), said=message, is_shown=True
+        )
     else:
-        back = set_default_operation(where, before)
-        said_back = f"Restored {title_of(before)} as the default."
-        _send_with_undo(app, f"set {name} as default", op, edit, said=said, back=back, said_back=said_back)
+        reverse = set_default_operation(site_ref, previous)
+        undo_message = f"Restored {title_of(previous)} as the default."
+        _send_with_undo(
+            app, f"set {name} as default", op, cache_edit, message=message, reverse=reverse, undo_message=undo_message
+        )
 
 
-def set_default_operation(at: SiteRef, part: Movable) -> Operation[Any]:
+def set_default_operation(site_ref: SiteRef, part: Movable) -> Operation[Any]:
     """Return the operation that makes a part the default."""
     if isinstance(part, SiteSection):
-        return sites.Update(at=at, default_site_section=part.id)
+        return sites.Update(at=site_ref, default_site_section=part.id)
     if (section := site_tree.parent_id(part)) is not None:
-        return site_structure.UpdateSection(at=at, site_section_id=section, default_site_space=part.id)
-    return sites.Update(at=at, default_site_space=part.id)
+        return site_structure.UpdateSection(at=site_ref, site_section_id=section, default_site_space=part.id)
+    return sites.Update(at=site_ref, default_site_space=part.id)
 
 
 def _parent_title(structure: SiteStructure, site: Model, part: Movable) -> str:
-    holder = site_tree.parent_id(part) if isinstance(part, SiteSpace) else None
-    found = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == holder), None)
+    destination = site_tree.parent_id(part) if isinstance(part, SiteSpace) else None
+    found = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == destination), None)
     return found or getattr(site, "title", "") or "the site"
 
 
 # Adding
 
 
-def choose_new_part(app: Shell, place: CreateTarget) -> None:
+def choose_new_part(app: Shell, target: CreateTarget) -> None:
     """Ask whether to add a section, a section group or a space, and open its form."""
     from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    structure = app.session.live.peek(site_structure.Get(at=place.arguments["at"])).value or SiteStructure()
-    section, group = _containers(structure, place.row.part if isinstance(place.row, PartRow) else None)
+    structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
+    section, group = _containers(structure, target.row.part if isinstance(target.row, PartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
 
     def offer(kind: str, title: str, detail: str, **more: str) -> None:
-        resource = replace(place.resource.row_resources[kind], create_title=title)
-        make = partial(filling.open_create_form, app, resource, {**place.arguments, **more}, place.on_created)
+        resource = replace(target.resource.row_resources[kind], create_title=title)
+        make = partial(filling.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
 
@@ -243,8 +251,8 @@ def choose_new_part(app: Shell, place: CreateTarget) -> None:
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
     """Return the section and the section group that contain a part, or that the part itself is."""
     parts = {each.id: each for each, _ in site_tree.walk(structure)}
-    holder = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
-    section = part if isinstance(part, SiteSection) else holder if isinstance(holder, SiteSection) else None
+    destination = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
+    section = part if isinstance(part, SiteSection) else destination if isinstance(destination, SiteSection) else None
     inner = part if section is None else section
     group = inner if isinstance(inner, SectionGroup) else parts.get(site_tree.parent_id(inner) or "") if inner else None
     return section, group if isinstance(group, SectionGroup) else None
@@ -254,19 +262,19 @@ def _noun(part: Movable) -> str:
     return site_tree.noun_of(part)
 
 
-def _has_structure(app: Shell, here: StructureTarget) -> bool:
-    return here.structure is not None
+def _has_structure(app: Shell, target: StructureTarget) -> bool:
+    return target.structure is not None
 
 
 STRUCTURE_KEYS: Commands[StructureTarget] = Commands(
     "structure",
     (
         Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_has_structure,
-                run=_choose_parent, why_not=lambda _, here: here.why_not_moved()),
+                run=_choose_parent, why_not=lambda _, target: target.why_not_moved()),
         Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, there=_has_structure,
-                run=_move_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
+                run=_move_step(-1), why_not=lambda _, target: target.why_no_step(-1)),
         Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, there=_has_structure,
-                run=_move_step(1), why_not=lambda _, here: here.why_no_step(1)),
+                run=_move_step(1), why_not=lambda _, target: target.why_no_step(1)),
     ),
     context="site structure",
 )  # fmt: skip

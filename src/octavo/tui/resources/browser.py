@@ -60,22 +60,24 @@ class BrowserLevel:
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
-    def selection(self, *rows: Any, untick: Callable[[], None] = lambda: None) -> acting.Selection | None:
+    def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> acting.Selection | None:
         """Return the selection for some rows. None if the server sent no valid ID for one of them."""
-        kind, things = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(each)[1] for each in rows)
-        if not all(kind.has_valid_ids(self.arguments, each) for each in things):
+        resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(each)[1] for each in rows)
+        if not all(resource.has_valid_ids(self.arguments, each) for each in items):
             return None
-        return acting.Selection(kind, self.arguments, self.parent, things, untick)
+        return acting.Selection(resource, self.arguments, self.parent, items, clear)
 
-    def create_target(self, then: Callable[[str], None] = lambda key: None, row: Any = None) -> acting.CreateTarget:
+    def create_target(
+        self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
+    ) -> acting.CreateTarget:
         """Return the target for new items. `then` is called with the key of the new item."""
-        return acting.CreateTarget(self.resource, self.arguments, self.parent, then, row)
+        return acting.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
-    def child_level(self, thing: Any) -> BrowserLevel:
+    def child_level(self, item: Any) -> BrowserLevel:
         """Return the level for an item of the selected table."""
-        kind = self.resource
-        known, inside = kind.arguments_for(self.arguments, thing), kind.permission_source(thing)
-        return BrowserLevel(kind.title(thing), kind.children, known, inside, kind.status(thing))
+        resource = self.resource
+        arguments, parent = resource.arguments_for(self.arguments, item), resource.permission_source(item)
+        return BrowserLevel(resource.title(item), resource.children, arguments, parent, resource.status(item))
 
 
 def _step_table(step: int) -> Callable[[Shell, BrowserScreen], None]:
@@ -97,8 +99,10 @@ def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
 
 def _why_not_sorted(app: Shell, view: BrowserScreen) -> str | None:
     if view.levels and view.level.resource.resolve_row is not None:
-        here = structure_target(view)
-        move = " To move an item, press alt+↑ or alt+↓." if here is not None and here.structure is not None else ""
+        arranged = structure_target(view)
+        move = (
+            " To move an item, press alt+↑ or alt+↓." if arranged is not None and arranged.structure is not None else ""
+        )
         return f"This list is in the order that visitors see, so you cannot sort it.{move}"
     return _why_no_table(app, view)
 
@@ -115,7 +119,7 @@ def selection(view: BrowserScreen) -> acting.Selection | None:
     """Return the selected rows, else the row with the cursor."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
-    return view.level.selection(*(view.ticked or (view.rows.item,)), untick=view.rows.ticks.untick)
+    return view.level.selection(*(view.ticked or (view.rows.item,)), clear=view.rows.ticks.untick)
 
 
 def create_target(view: BrowserScreen) -> acting.CreateTarget | None:
@@ -207,13 +211,17 @@ class BrowserScreen(ListView[Any]):
     table_list: Rows[Resource[Any]]
 
     def __init__(
-        self, view: str, title: str, kinds: tuple[Resource[Any], ...], known: Callable[[Organization], Arguments]
+        self,
+        view: str,
+        title: str,
+        resources: tuple[Resource[Any], ...],
+        arguments: Callable[[Organization], Arguments],
     ) -> None:
         """Create the view for the mode `view`. `known` returns the arguments at the top level besides the
         organization."""
         super().__init__()
         self.VIEW = view
-        self._title, self._resources, self._root_arguments = title, kinds, known
+        self._title, self._resources, self._root_arguments = title, resources, arguments
         self.levels: list[BrowserLevel] = []
         """Levels of the breadcrumbs, the organization first. Empty until the organization is known."""
         self.tables: dict[str, TableState] = {}
@@ -231,9 +239,9 @@ class BrowserScreen(ListView[Any]):
     def body(self) -> Iterable[Widget]:
         self.table_list = Rows(self._render_table_row, key=lambda each: each.plural, id="kinds")
         self.rows = Rows(
-            lambda thing: self.table.render_row(thing, self.name_of),
-            key=lambda thing: self.level.resource.key(thing),
-            search=lambda thing: self.table.search_text(thing, self.name_of),
+            lambda item: self.table.render_row(item, self.name_of),
+            key=lambda item: self.level.resource.key(item),
+            search=lambda item: self.table.search_text(item, self.name_of),
             ticks=lambda _: self.level.resource.resolve_row is None,
             id="things",
         )
@@ -273,9 +281,9 @@ class BrowserScreen(ListView[Any]):
         self.levels.clear()
         self.counts.clear()
         at = OrganizationRef(organization_id=organization.id)
-        known = {"at": at, **self._root_arguments(organization)}
-        kinds = tuple(each for each in self._resources if each.is_available(known))
-        self.levels.append(BrowserLevel(self._title, kinds, known, organization))
+        arguments = {"at": at, **self._root_arguments(organization)}
+        resources = tuple(each for each in self._resources if each.is_available(arguments))
+        self.levels.append(BrowserLevel(self._title, resources, arguments, organization))
         self.pending.show_top_level()
 
     # Levels and tables
@@ -288,10 +296,10 @@ class BrowserScreen(ListView[Any]):
     @property
     def table(self) -> TableState:
         """Columns and order of the selected table."""
-        kind = self.level.resource
-        name = f"{kind.name} {kind.plural}"  # Two tables can use the same list operation.
+        resource = self.level.resource
+        name = f"{resource.name} {resource.plural}"  # Two tables can use the same list operation.
         if name not in self.tables:
-            self.tables[name] = TableState(kind, self.shell.session.state)
+            self.tables[name] = TableState(resource, self.shell.session.state)
         return self.tables[name]
 
     def open_level(self, level: BrowserLevel) -> None:
@@ -309,11 +317,13 @@ class BrowserScreen(ListView[Any]):
         self._open_table(level.resource)
         (self.table_list if len(level.resources) > 1 and len(self.levels) > 1 else self.rows).focus()
 
-    def show_table(self, many: str) -> None:
+    def show_table(self, plural_name: str) -> None:
         """Show a table of the top level."""
         self.save_position()
         del self.levels[1:]
-        self.level.resource = next((each for each in self.level.resources if each.plural == many), self.level.resource)
+        self.level.resource = next(
+            (each for each in self.level.resources if each.plural == plural_name), self.level.resource
+        )
         self.show_level()
 
     def save_position(self) -> None:
@@ -322,19 +332,19 @@ class BrowserScreen(ListView[Any]):
 
     @on(Lines.Highlighted, "#kinds")
     def _select_table(self) -> None:
-        kind = self.table_list.item
-        if kind is not None and self.levels and kind.plural != self.level.resource.plural:
+        resource = self.table_list.item
+        if resource is not None and self.levels and resource.plural != self.level.resource.plural:
             self.save_position()
-            self._open_table(kind, after=LOAD_DELAY)
+            self._open_table(resource, after=LOAD_DELAY)
 
-    def _open_table(self, kind: Resource[Any], *, after: float = 0.0, anyway: bool = False) -> None:
+    def _open_table(self, resource: Resource[Any], *, after: float = 0.0, force: bool = False) -> None:
         """Show a table and load its items, after `after` seconds.
 
         `anyway` loads a table that the server reported as unavailable.
         """
         for table in self.tables.values():
             table.clear_sort_keys()
-        self.level.resource, self.snapshot, self._new_key = kind, Snapshot(), ""
+        self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
         self.rows.ticks.untick()
         self.rows.show(())  # Cleared first, because removing the filter redraws the list.
@@ -343,10 +353,12 @@ class BrowserScreen(ListView[Any]):
         self.rows.columns = self.table.headings()
         if self._load_timer is not None:
             self._load_timer.stop()
-        if self._unavailable_reason(kind) and not (anyway and kind.unavailable_reason(self.level.parent) is None):
+        if self._unavailable_reason(resource) and not (
+            force and resource.unavailable_reason(self.level.parent) is None
+        ):
             self.draw_list()
             return
-        self.rows.state.wait_for(kind.plural)
+        self.rows.state.wait_for(resource.plural)
         self._show_details()
         self._update_status()
         if after:
@@ -355,15 +367,15 @@ class BrowserScreen(ListView[Any]):
             self._load()
 
     def _load(self) -> None:
-        kind, known = self.level.resource, self.level.arguments
-        for number, lookup in enumerate(kind.lookups):
-            self.follow(f"names {number}", build_full_list(lookup, known), self.add_names)
-        op = kind.list_operation(known)
+        resource, arguments = self.level.resource, self.level.arguments
+        for number, lookup in enumerate(resource.lookups):
+            self.follow(f"names {number}", build_full_list(lookup, arguments), self.add_names)
+        op = resource.list_operation(arguments)
         if isinstance(op, Listing):
             self.subscriptions.follow_whole("list", op, self._show_list, MAX_ROWS)
         else:
             self.follow("list", op, self._show_list)
-        query, key = self.level.positions.get(kind.plural, ("", None))
+        query, key = self.level.positions.get(resource.plural, ("", None))
         self.rows.set_filter(query)
         if key is not None:
             self.rows.go_to(key)
@@ -386,11 +398,11 @@ class BrowserScreen(ListView[Any]):
 
     def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
         """Add the names in a response, and redraw if a name has changed."""
-        before = self._names
+        previous = self._names
         if snapshot is not None and snapshot.value is not None:
-            self._names = before | names_by_id(snapshot.value)
+            self._names = previous | names_by_id(snapshot.value)
         if self.levels:
-            if snapshot is None or self._names != before:
+            if snapshot is None or self._names != previous:
                 self.table.clear_sort_keys()
                 self.rows.filter_words.forget()
                 self.rows.apply_filter()
@@ -403,36 +415,36 @@ class BrowserScreen(ListView[Any]):
 
     def name_of(self, name: str) -> str:
         """Return the name of the item with an ID, or the ID itself if the name is not loaded."""
-        known = self.shell.workspace.space(name) or self.shell.workspace.organization
-        return known.title if known is not None and known.id == name else self._names.get(name, name)
+        arguments = self.shell.workspace.space(name) or self.shell.workspace.organization
+        return arguments.title if arguments is not None and arguments.id == name else self._names.get(name, name)
 
     def draw_list(self) -> None:
         if not self.levels:
             return
-        kind, snapshot = self.level.resource, self.snapshot
+        resource, snapshot = self.level.resource, self.snapshot
         self.rows.columns = self.table.headings()
-        why = self._unavailable_reason(kind)
-        self.rows.state.empty = why or kind.empty_text or f"No {kind.plural}."
-        self.rows.state.hint = _hint(kind, why, self.level.parent)
+        reason = self._unavailable_reason(resource)
+        self.rows.state.empty = reason or resource.empty_text or f"No {resource.plural}."
+        self.rows.state.hint = _hint(resource, reason, self.level.parent)
         if snapshot.value is not None:
-            things = self.table.sort_items(_derived_items(self, kind, snapshot.value), self.name_of)
+            items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
             if isinstance(snapshot.value, ListPage):
-                self.rows.show_page(snapshot.value, things)
+                self.rows.show_page(snapshot.value, items)
             else:
-                self.rows.show(things)
+                self.rows.show(items)
             if self._new_key and self.rows.go_to(self._new_key):
                 self._new_key = ""
-        if why or (kind.is_single and isinstance(snapshot.error, NotFound)):
+        if reason or (resource.is_single and isinstance(snapshot.error, NotFound)):
             self.rows.show(())
         elif snapshot.error is not None:
-            self.rows.state.fail(f"Could not load {kind.plural}", str(snapshot.error))
+            self.rows.state.fail(f"Could not load {resource.plural}", str(snapshot.error))
         self._show_details()
         self._update_status()
 
-    def _unavailable_reason(self, kind: Resource[Any]) -> str | None:
+    def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
         """Return why the selected table is unavailable, as far as the server reported it."""
-        return kind.unavailable_reason(self.level.parent) or self.live.unavailable(
-            kind.list_operation(self.level.arguments)
+        return resource.unavailable_reason(self.level.parent) or self.live.unavailable(
+            resource.list_operation(self.level.arguments)
         )
 
     @on(Rows.Ticked, "#things")
@@ -440,26 +452,27 @@ class BrowserScreen(ListView[Any]):
     def _update_status(self) -> None:
         if not self.levels:
             return
-        kind = self.level.resource
-        op = kind.list_operation(self.level.arguments)
+        resource = self.level.resource
+        op = resource.list_operation(self.level.arguments)
         count = (
             self.rows.extent.said
             if self.rows.query_text or self.rows.extent.is_partial
-            else self.counts.get((kind.plural, op), "")
+            else self.counts.get((resource.plural, op), "")
         )
-        if count and kind.resolve_row is not None and count.isdigit():
+        if count and resource.resolve_row is not None and count.isdigit():
             # In a list with several kinds of items, the heading does not say what is counted.
-            count = plural(int(count), kind.singular)
-        crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (kind.heading, 1)]
-        ticked = f"{len(self.ticked)} selected" if self.ticked else ""
-        where = " › ".join((*crumbs, kind.heading))
+            count = plural(int(count), resource.singular)
+        crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
+        selected_count = f"{len(self.ticked)} selected" if self.ticked else ""
+        where = " › ".join((*crumbs, resource.heading))
         age = f"updated {short_age(self.snapshot.fetched_at)} ago" if self.snapshot.fetched_at is not None else ""
         self.status(
-            " · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.sort_label, age)))
+            " · ".join(filter(None, (where, count, selected_count))),
+            " · ".join(filter(None, (self.table.sort_label, age))),
         )
         # Without the list of tables, only this line names the parent of the rows.
-        whose = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
-        name = Content.assemble(f"{whose}{kind.heading} ", (count, "$octavo-muted"))
+        prefix = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
+        name = Content.assemble(f"{prefix}{resource.heading} ", (count, "$octavo-muted"))
         self.query_one("#kind", Static).update(name)
         self.refresh_bindings()
 
@@ -477,18 +490,18 @@ class BrowserScreen(ListView[Any]):
     @on(Lines.Highlighted, "#things")
     def _show_details(self) -> None:
         if self.levels:
-            kind, thing = self.level.resource, self.rows.item
-            if thing is not None:
-                kind, thing = kind.item_of(thing)
-            told = self._detail_loader.details_of(kind, self.level.arguments, thing)
-            self.query_one(Details).show(kind, thing, self.name_of, told)
+            resource, item = self.level.resource, self.rows.item
+            if item is not None:
+                resource, item = resource.item_of(item)
+            facts = self._detail_loader.details_of(resource, self.level.arguments, item)
+            self.query_one(Details).show(resource, item, self.name_of, facts)
 
-    def _render_table_row(self, kind: Resource[Any]) -> Row:
-        op = kind.list_operation(self.level.arguments)
-        why = self._unavailable_reason(kind)
-        counted = kind.count_in(self.level.parent)
-        count = "–" if why else self.counts.get((kind.plural, op), "" if counted is None else str(counted))
-        return Row(text=kind.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(why))
+    def _render_table_row(self, resource: Resource[Any]) -> Row:
+        op = resource.list_operation(self.level.arguments)
+        reason = self._unavailable_reason(resource)
+        reported = resource.count_in(self.level.parent)
+        count = "–" if reason else self.counts.get((resource.plural, op), "" if reported is None else str(reported))
+        return Row(text=resource.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(reason))
 
     def select_new(self, key: str) -> None:
         """Select a new item as soon as it is in the list."""
@@ -510,14 +523,14 @@ class BrowserScreen(ListView[Any]):
 
     @on(Lines.Chosen, "#things")
     def _open_item(self) -> None:
-        kind = self.level.resource
-        if (thing := self.rows.item) is None:
+        resource = self.level.resource
+        if (item := self.rows.item) is None:
             return
-        if (route := kind.route(thing)) is not None:
+        if (route := resource.route(item)) is not None:
             _open_route(self, route)
-        elif kind.open_dialog is not None:
-            kind.open_dialog(self.shell, self.level.arguments, thing)
-        elif kind.children:
+        elif resource.open_dialog is not None:
+            resource.open_dialog(self.shell, self.level.arguments, item)
+        elif resource.children:
             open_selected_row(self)
         else:
             show_info(self)
@@ -543,41 +556,41 @@ class BrowserScreen(ListView[Any]):
 
     def ask_again(self) -> None:
         if self.levels and self._unavailable_reason(self.level.resource):
-            self._open_table(self.level.resource, anyway=True)
+            self._open_table(self.level.resource, force=True)
         self._detail_loader.forget()  # Details come from other requests too: they can change while the list stays the same.
         self._show_details()
         super().ask_again()
 
 
-def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
+def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
     """Return the text below the sentence of an empty table: the next step, else the description of the table."""
-    if why:
-        return kind.description if kind.unavailable_reason(inside) is not None else "Press r to retry."
-    if kind.empty_text or (kind.create is None and kind.add_item is None):
-        return kind.description or kind.read_only_reason
-    return f"{kind.description} Press ctrl+n to {in_a_line(kind.create_title) or f'create the first {kind.singular}'}.".lstrip()
+    if reason:
+        return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
+    if resource.empty_text or (resource.create is None and resource.add_item is None):
+        return resource.description or resource.read_only_reason
+    return f"{resource.description} Press ctrl+n to {in_a_line(resource.create_title) or f'create the first {resource.singular}'}.".lstrip()
 
 
-def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:
+def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
     """Forget the counts of sibling tables after a list has changed.
 
     Sibling lists can depend on each other: a new role changes the number of members who can merge.
     """
-    beside, before = location(op).rpartition("/")[0], view.snapshot.value
-    if view.level.resource.update is None or beside == _place_path(op) or before is None or now == before:
+    siblings, previous = location(op).rpartition("/")[0], view.snapshot.value
+    if view.level.resource.update is None or siblings == _place_path(op) or previous is None or current == previous:
         return
-    for kind, other in list(view.counts):
-        if other != op and location(other).rpartition("/")[0] == beside:
-            del view.counts[kind, other]
+    for resource, other in list(view.counts):
+        if other != op and location(other).rpartition("/")[0] == siblings:
+            del view.counts[resource, other]
 
 
 def _load_more_names(view: BrowserScreen) -> None:
     """Load the names that `lookups` do not contain."""
-    kind, known = view.level.resource, view.level.arguments
+    resource, arguments = view.level.resource, view.level.arguments
     if view.snapshot.value is None:
         return
-    answers = {each: view.live.peek(build_full_list(each, known)).value for each in kind.lookups}
-    for number, op in enumerate(kind.more_lookups(kind.items(view.snapshot.value), known, answers)):
+    answers = {each: view.live.peek(build_full_list(each, arguments)).value for each in resource.lookups}
+    for number, op in enumerate(resource.more_lookups(resource.items(view.snapshot.value), arguments, answers)):
         if view.subscriptions.op(f"more names {number}") != op:
             view.follow(f"more names {number}", op, view.add_names)
 
@@ -587,27 +600,27 @@ def _place_path(op: Operation[Any]) -> str:
     return location(op).removesuffix(SPECS[type(op)].path)
 
 
-def _derived_items(view: BrowserScreen, kind: Resource[Any], answer: Any) -> Sequence[Any]:
+def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
     """Return the items in a response, with values derived from other responses."""
-    things = kind.items(answer)
-    if kind.derive is None:
-        return things
-    known = {each: view.live.peek(build_full_list(each, view.level.arguments)).value for each in kind.lookups}
-    return kind.derive(things, view.level.parent, known)
+    items = resource.items(response)
+    if resource.derive is None:
+        return items
+    arguments = {each: view.live.peek(build_full_list(each, view.level.arguments)).value for each in resource.lookups}
+    return resource.derive(items, view.level.parent, arguments)
 
 
-def open_selected_row(view: BrowserScreen, kind_in_it: str = "") -> None:
+def open_selected_row(view: BrowserScreen, table: str = "") -> None:
     """Open the selected row at its first table, or at the table `kind_in_it`."""
-    if (thing := view.rows.item) is None:
+    if (item := view.rows.item) is None:
         return
-    level, kind = view.level, view.level.resource
-    if not kind.has_valid_ids(level.arguments, thing):
+    level, resource = view.level, view.level.resource
+    if not resource.has_valid_ids(level.arguments, item):
         view.shell.explain(NO_VALID_ID)
         return
     view.save_position()
-    inside = level.child_level(thing)
-    inside.resource = next((each for each in inside.resources if each.plural == kind_in_it), inside.resource)
-    view.open_level(inside)
+    parent = level.child_level(item)
+    parent.resource = next((each for each in parent.resources if each.plural == table), parent.resource)
+    view.open_level(parent)
 
 
 class PendingNavigation:
@@ -622,9 +635,9 @@ class PendingNavigation:
         """Select the table that many places further down, as soon as the tables are there."""
         self._steps = max(0, self._steps + step)
 
-    def open_item(self, kind: str, key: str, below: str) -> None:
+    def open_item(self, resource: str, key: str, child_table: str) -> None:
         """Open an item as soon as it is in the list, at the table `below`."""
-        self._target = (kind, key, below)
+        self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
             del self._view.levels[1:]
@@ -646,10 +659,10 @@ class PendingNavigation:
         view = self._view
         if self._target is None or view.snapshot.value is None or view.level.resource.plural != self._target[0]:
             return
-        _, key, below = self._target
+        _, key, child_table = self._target
         self._target = None
         if view.rows.go_to(key):
-            open_selected_row(view, below)
+            open_selected_row(view, child_table)
         else:
             view.shell.say(
                 f"Could not find the item in {view.level.resource.plural}: it was deleted, or you do not have access to it.",
@@ -657,9 +670,9 @@ class PendingNavigation:
             )
 
 
-def _count_label(answer: Any, kind: Resource[Any]) -> str:
+def _count_label(response: Any, resource: Resource[Any]) -> str:
     """Return the number of items as text, with a + if the list continues."""
-    here = len(kind.items(answer))
-    if not isinstance(answer, ListPage) or answer.next is None:
-        return str(here)
-    return str(answer.count) if (answer.count or 0) > here else f"{here}+"
+    arranged = len(resource.items(response))
+    if not isinstance(response, ListPage) or response.next is None:
+        return str(arranged)
+    return str(response.count) if (response.count or 0) > arranged else f"{arranged}+"

@@ -45,13 +45,13 @@ class Details(VerticalScroll, can_focus=False):
             yield Facts(classes="details--left")
             yield Facts(classes="details--right")
 
-    def show(self, resource: Resource[Any], thing: Any | None, names: NameOf, told: DetailFacts = ()) -> None:
+    def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
         """Show the facts about an item, with the facts `told` at the top. None clears the details."""
-        title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
+        title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
-        said = {label for label, _ in told}
-        rest = [each for each in facts_of(resource, thing, names) if each[0] not in said]
-        self._facts = [Fact("note", label, value) for label, value in (*told, *rest)]
+        labels = {label for label, _ in loaded_facts}
+        others = [each for each in facts_of(resource, item, name_of) if each[0] not in labels]
+        self._facts = [Fact("note", label, value) for label, value in (*loaded_facts, *others)]
         self.scroll_home(animate=False)
         self._lay_out()
 
@@ -69,27 +69,27 @@ class Details(VerticalScroll, can_focus=False):
 
     def read_on(self, pages: int) -> bool:
         """Scroll by a number of pages. Return False if the end was reached before."""
-        before = self.scroll_offset.y
+        previous = self.scroll_offset.y
         self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
-        return self.scroll_offset.y != before
+        return self.scroll_offset.y != previous
 
 
-def facts_of(resource: Resource[Any], thing: Any | None, names: NameOf) -> list[tuple[str, Any]]:
+def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
     """Return the facts about an item: those that its resource declares, then all fields with a value."""
-    if thing is None:
+    if item is None:
         return []
-    first = [(label, value) for label, value in resource.details(thing) if value]
-    said, title = {label for label, _ in first}, resource.title(thing)
-    called = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
+    declared = [(label, value) for label, value in resource.details(item) if value]
+    labels, title = {label for label, _ in declared}, resource.title(item)
+    field_names = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
     fields = [
-        each for each in of_fields(thing, resource.secret_fields, called) if each[0] not in said and each[1] != title
+        each
+        for each in of_fields(item, resource.secret_fields, field_names)
+        if each[0] not in labels and each[1] != title
     ]
-    drawn = {each.name: each.render for each in resource.columns if each.render is not None}
-    rest = [
-        (label, drawn[label](value) if label in drawn else value if label in LITERAL_FACTS else names(value))
+    renderers = {each.name: each.render for each in resource.columns if each.render is not None}
+    others = [
+        (label, renderers[label](value) if label in renderers else value if label in LITERAL_FACTS else name_of(value))
         for label, value in fields
     ]
-    hidden = [
-        (field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(thing, name, None)
-    ]
-    return [*first, *rest, *hidden]
+    hidden = [(field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(item, name, None)]
+    return [*declared, *others, *hidden]

@@ -28,7 +28,7 @@ from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
 from octavo.documents import yaml_values
 from octavo.tui.widgets.wording import plural
 
-Kind = Literal[
+FieldKind = Literal[
     "line",
     "text",
     "number",
@@ -44,17 +44,17 @@ Kind = Literal[
 ]
 """How a field is filled in. `structure` is YAML, for objects and other values without an input of their own."""
 
-_LONG = 1024
+_MULTILINE_LENGTH = 1024
 """Maximum length from which a text without a pattern gets several lines."""
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
 @dataclass(frozen=True)
-class When:
+class VisibleWhen:
     """The condition that another field, `name`, has one of some values."""
 
     name: str
-    tags: frozenset[str]
+    values: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -63,62 +63,62 @@ class FormField:
 
     name: str
     """Path in the model, for example `source.url`."""
-    wire: tuple[str, ...]
+    json_path: tuple[str, ...]
     """Path in the JSON of the request."""
-    kind: Kind
+    kind: FieldKind
     label: str = ""
     group: str = ""
     """Label of the nested model, if that model has several fields."""
     hint: str = ""
     """Docstring of the field in the model."""
-    required: bool = False
-    nullable: bool = False
+    is_required: bool = False
+    is_nullable: bool = False
     """Whether null is a value of its own."""
     choices: tuple[str, ...] = ()
     """Options of a choice. For a list: words that replace the whole list."""
-    least: int | None = None
+    min_length: int | None = None
     """Fewest characters, or fewest items of a list."""
-    most: int | None = None
-    form: str = ""
+    max_length: int | None = None
+    format: str = ""
     """Required format, as the end of a sentence with “must be”."""
-    low: float | None = None
-    high: float | None = None
-    items: Kind | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    item_kind: FieldKind | None = None
     """Kind of the items of a list."""
-    masked: bool = False
+    is_masked: bool = False
     """Whether the text is hidden until the user reveals it."""
-    file: str = ""
+    upload_kind: str = ""
     """Kind of upload that fills the field from a file. Empty if the field accepts no file."""
     example: str = ""
     """Example of the text."""
-    whens: tuple[When, ...] = ()
+    conditions: tuple[VisibleWhen, ...] = ()
     default: Any = None
     """Value that the API uses if the field is missing."""
 
     @property
-    def top(self) -> str:
+    def operation_field(self) -> str:
         """Name of the operation's field that contains this field."""
         return self.name.partition(".")[0]
 
     @property
     def limits(self) -> str:
         """Allowed values in a few words, for example `2 to 128 characters`."""
-        return " · ".join(_limits(self))
+        return " · ".join(_limit_labels(self))
 
     def label_of(self, choice: str) -> str:
         """Return the label of a choice. Other text is returned unchanged."""
         return label(choice) if choice in self.choices else choice
 
-    def is_there(self, written: Mapping[str, str | None]) -> bool:
+    def is_active(self, written: Mapping[str, str | None]) -> bool:
         """Return whether the field belongs to the choices made in other fields."""
-        return all(written.get(each.name) in each.tags for each in self.whens)
+        return all(written.get(each.name) in each.values for each in self.conditions)
 
 
 @dataclass(frozen=True)
-class _Shape:
+class _Annotation:
     """A type annotation taken apart."""
 
-    kind: Any
+    type: Any
     limits: tuple[Any, ...] = ()
     others: tuple[Any, ...] = ()
     """Other members of a union."""
@@ -140,70 +140,70 @@ def fields_of(
     found: list[FormField] = []
     for name, info in operation.model_fields.items():
         if name != "at" and name not in leave_out | asked_beside:
-            found += _fields(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
-    return tuple(replace(each, required=each.required or each.name in required) for each in found)
+            found += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
+    return tuple(replace(each, is_required=each.is_required or each.name in required) for each in found)
 
 
 def constants_of(operation: type[BaseModel], top: str, tags: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
     """Return the values that nested models of the field `top` always have, by their path: tags with a single value."""
     info = operation.model_fields[top]
-    return dict(_constants((info.alias or camel(top),), top, _shape(info.annotation, info.metadata), tags))
+    return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), tags))
 
 
-def _fields(
+def _fields_of(
     name: str, wire: tuple[str, ...], info: FieldInfo, hint: str, nullable: bool, within: tuple[type, ...] = ()
 ) -> list[FormField]:
-    shape = _shape(info.annotation, info.metadata)
+    shape = _unwrap(info.annotation, info.metadata)
     default = None if info.is_required() or info.default_factory else info.default
     made = FormField(
         name=name,
-        wire=wire,
+        json_path=wire,
         kind="structure",
-        label=info.title or words_of(name.rpartition(".")[2], is_reference=_is_id(shape)),
+        label=info.title or label_of(name.rpartition(".")[2], is_reference=_is_id(shape)),
         hint=hint,
-        example=_as_text(next(iter(info.examples or ()), "")),
-        required=info.is_required(),
-        nullable=nullable,
+        example=_example_text(next(iter(info.examples or ()), "")),
+        is_required=info.is_required(),
+        is_nullable=nullable,
         default=default,
     )
-    if (laid_out := _laid_out(made, shape, within)) is not None:
+    if (laid_out := _nested_fields(made, shape, within)) is not None:
         return laid_out
-    return [replace(_plain(made, shape), file=file_of((shape.kind, *shape.others, *shape.limits)))]
+    return [replace(_single_field(made, shape), upload_kind=upload_kind_of((shape.type, *shape.others, *shape.limits)))]
 
 
-def _as_text(example: Any) -> str:
+def _example_text(example: Any) -> str:
     """Return an example as it is typed into its field: a list of text has one item per line, an object is YAML."""
     if isinstance(example, list) and all(isinstance(each, str) for each in example):
         return "\n".join(example)
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
-def _plain(made: FormField, shape: _Shape) -> FormField:
+def _single_field(made: FormField, shape: _Annotation) -> FormField:
     """Return a field for a single value or a list."""
-    kinds = (shape.kind, *shape.others)
+    kinds = (shape.type, *shape.others)
     if all(get_origin(each) is Literal for each in kinds):
         words = tuple(word for each in kinds for word in get_args(each))
         if all(isinstance(each, str) for each in words):
             return replace(made, kind="choice", choices=words)
-    if get_origin(shape.kind) is tuple and get_args(shape.kind)[1:] == (...,):
-        return _list(made, shape)
+    if get_origin(shape.type) is tuple and get_args(shape.type)[1:] == (...,):
+        return _list_field(made, shape)
     if shape.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
-        return replace(made, masked=_is_hidden(kinds))
-    return _scalar(made, shape)
+        return replace(made, is_masked=_is_hidden(kinds))
+    return _scalar_field(made, shape)
 
 
-def _scalar(made: FormField, shape: _Shape) -> FormField:
-    limited = _limited(made, shape.limits)
-    if shape.kind is bool:
+def _scalar_field(made: FormField, shape: _Annotation) -> FormField:
+    limited = _with_limits(made, shape.limits)
+    if shape.type is bool:
         return replace(limited, kind="yes or no")
-    if isinstance(shape.kind, type) and issubclass(shape.kind, int | float):
+    if isinstance(shape.type, type) and issubclass(shape.type, int | float):
         return replace(limited, kind="number")
-    if isinstance(shape.kind, type) and issubclass(shape.kind, date | datetime):
+    if isinstance(shape.type, type) and issubclass(shape.type, date | datetime):
         return replace(limited, kind="date")
-    if shape.kind is not str:
-        return replace(limited, masked=_is_hidden((shape.kind,)))
+    if shape.type is not str:
+        return replace(limited, is_masked=_is_hidden((shape.type,)))
     if any(isinstance(each, Hidden) for each in shape.limits):
-        return replace(limited, kind="secret", masked=True)
+        return replace(limited, kind="secret", is_masked=True)
     if known := next((each for each in shape.limits if isinstance(each, Known)), None):
         return replace(limited, kind="choice", choices=known.values)
     pattern = _pattern(shape.limits)
@@ -211,141 +211,145 @@ def _scalar(made: FormField, shape: _Shape) -> FormField:
         return replace(limited, kind="reference")
     if pattern == COLOUR:
         return replace(limited, kind="colour")
-    long = pattern is None and (limited.most is None or limited.most > _LONG)
+    long = pattern is None and (limited.max_length is None or limited.max_length > _MULTILINE_LENGTH)
     return replace(limited, kind="text" if long else "line")
 
 
-def _list(made: FormField, shape: _Shape) -> FormField:
+def _list_field(made: FormField, shape: _Annotation) -> FormField:
     words = tuple(word for each in shape.others if get_origin(each) is Literal for word in get_args(each))
-    inner = _shape(get_args(shape.kind)[0], ())
-    if get_origin(inner.kind) is Literal and not inner.others:
-        return replace(_limited(made, shape.limits), kind="choices", choices=get_args(inner.kind))
-    if inner.kind is not str:
-        return _limited(made, shape.limits)
-    item = _scalar(made, inner)
-    items: Kind = "line" if item.kind == "text" else item.kind
-    kind: Kind = "list"
+    inner = _unwrap(get_args(shape.type)[0], ())
+    if get_origin(inner.type) is Literal and not inner.others:
+        return replace(_with_limits(made, shape.limits), kind="choices", choices=get_args(inner.type))
+    if inner.type is not str:
+        return _with_limits(made, shape.limits)
+    item = _scalar_field(made, inner)
+    items: FieldKind = "line" if item.kind == "text" else item.kind
+    kind: FieldKind = "list"
     if any(not (isinstance(each, type) and issubclass(each, str)) for each in inner.others):
         items = "line"  # Some items may be objects.
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
-    return replace(_limited(made, shape.limits), kind=kind, items=items, choices=words, form="", masked=item.masked)
+    return replace(
+        _with_limits(made, shape.limits), kind=kind, item_kind=items, choices=words, format="", is_masked=item.is_masked
+    )
 
 
-def _laid_out(made: FormField, shape: _Shape, within: tuple[type, ...]) -> list[FormField] | None:
+def _nested_fields(made: FormField, shape: _Annotation, within: tuple[type, ...]) -> list[FormField] | None:
     """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
-    models = [each for each in (shape.kind, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
+    models = [each for each in (shape.type, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
     if len(models) != 1 + len(shape.others) or any(each in within for each in models):
         return None
     if len(models) == 1:
-        return _as_one(made, _of_model(made, models[0], within))
-    tag = shape.tag or _told_apart_by(models)
+        return _simplified(made, _model_fields(made, models[0], within))
+    tag = shape.tag or _tag_of(models)
     if not tag:
         return None
     by_tag = {word: model for model in models for word in get_args(model.model_fields[tag].annotation)}
     name = f"{made.name}.{tag}"
-    choice = replace(made, name=name, wire=(*made.wire, _wire(models[0], tag)), kind="choice", choices=tuple(by_tag))
+    choice = replace(
+        made, name=name, json_path=(*made.json_path, _json_name(models[0], tag)), kind="choice", choices=tuple(by_tag)
+    )
     merged: dict[str, FormField] = {}
     for word, model in by_tag.items():
-        inner = _of_model(made, model, within)
+        inner = _model_fields(made, model, within)
         if inner is None:
             return None
         for each in inner:
-            here = When(name, frozenset({word}))
+            here = VisibleWhen(name, frozenset({word}))
             before = merged.get(each.name)
-            if before is not None and replace(before, whens=()) == replace(each, whens=()):
+            if before is not None and replace(before, conditions=()) == replace(each, conditions=()):
                 merged[each.name] = replace(
-                    before, whens=(When(name, before.whens[0].tags | {word}), *before.whens[1:])
+                    before, conditions=(VisibleWhen(name, before.conditions[0].values | {word}), *before.conditions[1:])
                 )
             elif before is not None:
                 return None
             else:
-                merged[each.name] = replace(each, whens=(here, *each.whens))
-    choice = replace(choice, label=words_of(tag), group=made.label)
+                merged[each.name] = replace(each, conditions=(here, *each.conditions))
+    choice = replace(choice, label=label_of(tag), group=made.label)
     return [choice, *merged.values()]
 
 
-def _of_model(made: FormField, model: type[BaseModel], within: tuple[type, ...]) -> list[FormField] | None:
+def _model_fields(made: FormField, model: type[BaseModel], within: tuple[type, ...]) -> list[FormField] | None:
     hints = hints_of(model)
     found: list[FormField] = []
     for name, info in model.model_fields.items():
-        if _only_word(info) is not None:
+        if _constant_of(info) is not None:
             continue
-        wire = (*made.wire, _wire(model, name))
-        found += _fields(f"{made.name}.{name}", wire, info, hints.get(name, ""), False, (*within, model))
+        wire = (*made.json_path, _json_name(model, name))
+        found += _fields_of(f"{made.name}.{name}", wire, info, hints.get(name, ""), False, (*within, model))
     if any(each.kind == "structure" for each in found):
         return None
     return [
         replace(
             each,
             group=f"{made.label} · {each.group}" if each.group else made.label,
-            required=each.required and made.required,
+            is_required=each.is_required and made.is_required,
         )
         for each in found
     ]
 
 
-def _as_one(made: FormField, found: list[FormField] | None) -> list[FormField] | None:
+def _simplified(made: FormField, found: list[FormField] | None) -> list[FormField] | None:
     """Return the fields of a nested model. A single field gets the label of the model's own field."""
     if not found:
         return None
     if len(found) > 1 or found[0].group != made.label:
         return found
     only = found[0]
-    return [replace(only, label=made.label, group="", hint=only.hint or made.hint, nullable=made.nullable)]
+    return [replace(only, label=made.label, group="", hint=only.hint or made.hint, is_nullable=made.is_nullable)]
 
 
 def _constants(
-    wire: tuple[str, ...], name: str, shape: _Shape, tags: Mapping[str, str | None]
+    wire: tuple[str, ...], name: str, shape: _Annotation, tags: Mapping[str, str | None]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    models = [each for each in (shape.kind, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
+    models = [each for each in (shape.type, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
     if len(models) > 1:
-        tag = shape.tag or _told_apart_by(models)
+        tag = shape.tag or _tag_of(models)
         chosen = tags.get(f"{name}.{tag}")
         models = [each for each in models if tag and chosen in get_args(each.model_fields[tag].annotation)]
     for model in models:
         for inner, info in model.model_fields.items():
-            here, there = (*wire, _wire(model, inner)), f"{name}.{inner}"
-            if (word := _only_word(info)) is not None:
+            here, there = (*wire, _json_name(model, inner)), f"{name}.{inner}"
+            if (word := _constant_of(info)) is not None:
                 yield here, word
             else:
-                yield from _constants(here, there, _shape(info.annotation, info.metadata), tags)
+                yield from _constants(here, there, _unwrap(info.annotation, info.metadata), tags)
 
 
-def _only_word(info: FieldInfo) -> Any:
+def _constant_of(info: FieldInfo) -> Any:
     """Return the only possible value of a field, such as a tag. None if the field has several."""
     words = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
     return words[0] if len(words) == 1 else None
 
 
-def _told_apart_by(models: Sequence[type[BaseModel]]) -> str:
+def _tag_of(models: Sequence[type[BaseModel]]) -> str:
     """Return the field in which each model has a different constant. Empty if there is no such field."""
     for name in models[0].model_fields:
-        words = [_only_word(each.model_fields[name]) if name in each.model_fields else None for each in models]
+        words = [_constant_of(each.model_fields[name]) if name in each.model_fields else None for each in models]
         if None not in words and len(set(words)) == len(words):
             return name
     return ""
 
 
-def _shape(annotation: Any, limits: Sequence[Any]) -> _Shape:
+def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
     """Return an annotation without `Annotated` and None."""
     found = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *more = get_args(annotation)
         found += more
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [_shape(each, ()) for each in get_args(annotation) if each is not NoneType]
+        kinds = [_unwrap(each, ()) for each in get_args(annotation) if each is not NoneType]
         first = kinds[0]
-        every = [each for kind in kinds for each in (kind.kind, *kind.others)]
+        every = [each for kind in kinds for each in (kind.type, *kind.others)]
         found += first.limits
-        return _Shape(every[0], tuple(_flat(found)), tuple(every[1:]), first.tag or _discriminator(found))
-    return _Shape(annotation, tuple(_flat(found)), (), _discriminator(found))
+        return _Annotation(every[0], tuple(_flatten(found)), tuple(every[1:]), first.tag or _discriminator(found))
+    return _Annotation(annotation, tuple(_flatten(found)), (), _discriminator(found))
 
 
-def _flat(limits: Sequence[Any]) -> Iterator[Any]:
+def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
     for each in limits:
         if isinstance(each, FieldInfo):
-            yield from _flat(each.metadata)
+            yield from _flatten(each.metadata)
         else:
             yield each
 
@@ -355,7 +359,7 @@ def _discriminator(limits: Sequence[Any]) -> str:
     return next((each for each in found if isinstance(each, str)), "")
 
 
-def _limited(made: FormField, limits: Sequence[Any]) -> FormField:
+def _with_limits(made: FormField, limits: Sequence[Any]) -> FormField:
     changes: dict[str, Any] = {}
     for each in limits:
         match each:
@@ -376,24 +380,24 @@ def _limited(made: FormField, limits: Sequence[Any]) -> FormField:
     return replace(made, **changes)
 
 
-def _limits(made: FormField) -> Iterator[str]:
-    if made.form and made.kind != "reference":
-        yield made.form
+def _limit_labels(made: FormField) -> Iterator[str]:
+    if made.format and made.kind != "reference":
+        yield made.format
     if made.kind == "reference":
         return
     noun = "item" if made.kind in ("list", "choices", "structure") else "character"
-    if made.least and made.most:
-        yield f"{made.least} to {made.most} {noun}s"
-    elif made.most:
-        yield f"at most {plural(made.most, noun)}"
-    elif made.least:
-        yield f"at least {plural(made.least, noun)}"
-    if made.low is not None and made.high is not None:
-        yield f"{made.low:g} to {made.high:g}"
-    elif made.low is not None:
-        yield f"at least {made.low:g}"
-    elif made.high is not None:
-        yield f"at most {made.high:g}"
+    if made.min_length and made.max_length:
+        yield f"{made.min_length} to {made.max_length} {noun}s"
+    elif made.max_length:
+        yield f"at most {plural(made.max_length, noun)}"
+    elif made.min_length:
+        yield f"at least {plural(made.min_length, noun)}"
+    if made.minimum is not None and made.maximum is not None:
+        yield f"{made.minimum:g} to {made.maximum:g}"
+    elif made.minimum is not None:
+        yield f"at least {made.minimum:g}"
+    elif made.maximum is not None:
+        yield f"at most {made.maximum:g}"
     if made.kind == "date":
         yield "for example 2026-11-23 or 2026-11-23T18:30Z"
     if made.kind == "structure":
@@ -407,8 +411,8 @@ def _pattern(limits: Sequence[Any]) -> str | None:
     return next((str(each) for each in found if each is not None), None)
 
 
-def _is_id(shape: _Shape) -> bool:
-    return shape.kind is str and _pattern(shape.limits) == _ID_PATTERN
+def _is_id(shape: _Annotation) -> bool:
+    return shape.type is str and _pattern(shape.limits) == _ID_PATTERN
 
 
 def _is_hidden(kinds: Sequence[Any]) -> bool:
@@ -422,7 +426,7 @@ def _is_hidden(kinds: Sequence[Any]) -> bool:
     return False
 
 
-def file_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
+def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
     """Return the kind of upload in an annotation, with `deep` also inside models. Empty if there is none."""
     waiting = list(kinds)
     while waiting:
@@ -435,11 +439,11 @@ def file_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
     return ""
 
 
-def _wire(model: type[BaseModel], name: str) -> str:
+def _json_name(model: type[BaseModel], name: str) -> str:
     return model.model_fields[name].alias or camel(name)
 
 
-def words_of(name: str, *, is_reference: bool = False) -> str:
+def label_of(name: str, *, is_reference: bool = False) -> str:
     """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
     if is_reference:
         name = name.removesuffix("_id")
@@ -453,12 +457,12 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
-            found |= _hints_in(each.__module__).get(each.__qualname__, {})
+            found |= _module_hints(each.__module__).get(each.__qualname__, {})
     return found
 
 
 @cache
-def _hints_in(module: str) -> Mapping[str, Mapping[str, str]]:
+def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
     """Return the docstrings of fields in a module, by class. Cached, because `inspect` reads the whole module per
     class."""
     try:
@@ -470,7 +474,7 @@ def _hints_in(module: str) -> Mapping[str, Mapping[str, str]]:
     def look(place: str, lines: Sequence[ast.stmt]) -> None:
         for each in lines:
             if isinstance(each, ast.ClassDef):
-                found[place + each.name] = _below(each.body)
+                found[place + each.name] = _attribute_docs(each.body)
                 look(f"{place}{each.name}.", each.body)
             elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
                 look(f"{place}{each.name}.<locals>.", each.body)
@@ -479,7 +483,7 @@ def _hints_in(module: str) -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def _below(lines: Sequence[ast.stmt]) -> dict[str, str]:
+def _attribute_docs(lines: Sequence[ast.stmt]) -> dict[str, str]:
     found: dict[str, str] = {}
     for line, after in itertools.pairwise(lines):
         match line, after:

@@ -15,15 +15,22 @@ from octavo.data.writes import uploads
 from octavo.data.writes.uploads import FileToUpload
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
-from octavo.tui.resources.form_fields import FormField, file_of
+from octavo.tui.resources.form_fields import FormField, upload_kind_of
 from octavo.tui.shell.file_facts import size_in_words
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-STAND_IN = "https://file.invalid/"
+PLACEHOLDER_URL = "https://file.invalid/"
 """Prefix of a URL that represents a file until the file is uploaded. No host has this name."""
-_SOURCES = {"md": "markdown", "markdown": "markdown", "html": "html", "htm": "html", "docx": "docx", "zip": "zip"}
+_FORMATS_BY_SUFFIX = {
+    "md": "markdown",
+    "markdown": "markdown",
+    "html": "html",
+    "htm": "html",
+    "docx": "docx",
+    "zip": "zip",
+}
 _PATH = re.compile(r"\s*(?:~|\.{0,2})/[^\n]*\s*")
 _WEIGHTS = {
     "thin": 100,
@@ -42,7 +49,7 @@ _WEIGHTS = {
 }
 """Font weights by their names in file names, longer names first."""
 
-Say = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 def is_path(text: str | None) -> bool:
@@ -50,45 +57,47 @@ def is_path(text: str | None) -> bool:
     return text is not None and _PATH.fullmatch(text) is not None
 
 
-def stood_in(field: FormField, text: str | None) -> str | None:
+def with_placeholder(field: FormField, text: str | None) -> str | None:
     """Return the text to validate: a path gets a placeholder URL, because the field must contain a URL."""
-    return STAND_IN + quote(text.strip()) if field.file == "import_file" and text and is_path(text) else text
+    return (
+        PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
+    )
 
 
-def with_file(field: FormField, written: str | None, path: str) -> str:
+def text_with_file(field: FormField, written: str | None, path: str) -> str:
     """Return the text of a field after a file was chosen for it."""
-    if field.file != "customization_font":
+    if field.upload_kind != "customization_font":
         return path
     try:
         read = yaml_values.parse_yaml(written or "")
         faces = read.value if read is not None and isinstance(read.value, list) else []
     except YamlError:
         return written or ""
-    return yaml_values.to_yaml([*faces, {"weight": weight_of(path), "storageKey": path}]).rstrip("\n")
+    return yaml_values.to_yaml([*faces, {"weight": font_weight(path), "storageKey": path}]).rstrip("\n")
 
 
-def told_by(field: FormField, text: str | None) -> Mapping[str, str]:
+def values_from_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
     """Return values for other fields that follow from a file name: the format of the pages in the file."""
-    source = _SOURCES.get((text or "").strip().rpartition(".")[2].lower())
-    return {"source": source} if field.file == "import_file" and is_path(text) and source is not None else {}
+    source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
+    return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
 
 
-def weight_of(path: str) -> int:
+def font_weight(path: str) -> int:
     """Return the font weight in the name of a font file. 400 if the name contains none."""
     name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
     number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
     return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
 
 
-class SentFiles:
+class FormUploads:
     """Replaces the paths in a request by uploaded files. No file is uploaded twice."""
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._sent: dict[FileToUpload, tuple[str, str]] = {}
+        self._uploaded: dict[FileToUpload, tuple[str, str]] = {}
         """URL and storage key of each uploaded file."""
 
-    async def put_in(self, operation: Any, say: Say) -> Any:
+    async def upload_all(self, operation: Any, say: ReportProgress) -> Any:
         """Return the operation with all files uploaded or read. `say` is called with the progress. Raises ApiError,
         NotSendable."""
         swaps: dict[tuple[str, str], str] = {}
@@ -102,13 +111,13 @@ class SentFiles:
             if kind == "text":
                 swaps[kind, text] = await asyncio.to_thread(uploads.read_text, text)
             else:
-                address, key = await self._send(looked[kind, text], say)
+                address, key = await self._upload(looked[kind, text], say)
                 swaps[kind, text] = key if kind == "customization_font" else address
-        return _swapped(operation, swaps) if swaps else operation
+        return _replace_paths(operation, swaps) if swaps else operation
 
-    async def _send(self, file: FileToUpload, say: Say) -> tuple[str, str]:
+    async def _upload(self, file: FileToUpload, say: ReportProgress) -> tuple[str, str]:
         organization = self._shell.workspace.organization
-        if file not in self._sent:
+        if file not in self._uploaded:
             assert organization is not None, "a form must belong to an organization"
             all_of_it = size_in_words(file.size)
 
@@ -119,22 +128,22 @@ class SentFiles:
             at = OrganizationRef(organization_id=organization.id)
             session = self._shell.session
             there = await uploads.upload(session.live, session.upload, at, file, told)
-            self._sent[file] = (there.url, there.key)
-        return self._sent[file]
+            self._uploaded[file] = (there.url, there.key)
+        return self._uploaded[file]
 
     def forget(self) -> None:
         """Forget the uploaded files: the server has deleted or used them, so they must be uploaded again."""
-        self._sent.clear()
+        self._uploaded.clear()
 
 
 def _path(text: str) -> str:
-    return unquote(text.removeprefix(STAND_IN)) if text.startswith(STAND_IN) else text
+    return unquote(text.removeprefix(PLACEHOLDER_URL)) if text.startswith(PLACEHOLDER_URL) else text
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
     """Return the upload kinds and paths in a request."""
     for name, each in value if isinstance(value, BaseModel) else ():
-        kind = _kind(value, name)
+        kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
             yield kind, each
         for inner in each if isinstance(each, tuple) else (each,):
@@ -142,26 +151,26 @@ def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
                 yield from _files_in(inner)
 
 
-def _swapped(value: Any, swaps: dict[tuple[str, str], str]) -> Any:
+def _replace_paths(value: Any, swaps: dict[tuple[str, str], str]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_swapped(each, swaps) for each in value)
+        return tuple(_replace_paths(each, swaps) for each in value)
     if not isinstance(value, BaseModel):
         return value
     changes: dict[str, Any] = {}
     for name in value.model_fields_set:
         each = getattr(value, name)
-        found = swaps.get((_kind(value, name), each)) if isinstance(each, str) else None
-        changes[name] = found if found is not None else _swapped(each, swaps)
+        found = swaps.get((_upload_kind(value, name), each)) if isinstance(each, str) else None
+        changes[name] = found if found is not None else _replace_paths(each, swaps)
     return value.model_copy(update=changes)
 
 
-def _kind(value: BaseModel, name: str) -> str:
+def _upload_kind(value: BaseModel, name: str) -> str:
     info = type(value).model_fields[name]
     found: Sequence[Any] = (info.annotation, *info.metadata)
-    return file_of(found, deep=False)
+    return upload_kind_of(found, deep=False)
 
 
 def _is_file(kind: str, text: str) -> bool:
     if kind == "import_file":
-        return text.startswith(STAND_IN)
+        return text.startswith(PLACEHOLDER_URL)
     return kind == "customization_font" or is_path(text)

@@ -22,39 +22,39 @@ from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 
-_NAMED = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)
+_YAML_NAME = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)
 _BULLET = "•"
 
 
 class MaskedEditor(TextEditor):
     """A multi-line editor that shows names and hides values until the user reveals them."""
 
-    masked = True
+    is_masked = True
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
-        if not self.masked:
+        if not self.is_masked:
             return line
-        named = _NAMED.fullmatch(line.plain)
+        named = _YAML_NAME.fullmatch(line.plain)
         seen, hidden = (named[1], named[2]) if named is not None else ("", line.plain)
         return Text(seen + re.sub(r"\S", _BULLET, hidden), end="")
 
     def action_copy(self) -> None:
-        if not self.masked:
+        if not self.is_masked:
             super().action_copy()
 
     def action_cut(self) -> None:
-        if not self.masked:
+        if not self.is_masked:
             super().action_cut()
 
-    def show(self, clear: bool) -> None:
+    def reveal(self, clear: bool) -> None:
         """Show the values, or hide them again."""
-        self.masked = not clear
+        self.is_masked = not clear
         self.notify_style_update()  # Clears the cache of rendered lines.
         self.refresh()
 
 
-def _at_its_end(editor: TextArea) -> TextArea:
+def _move_to_end(editor: TextArea) -> TextArea:
     """Move the cursor to the end, where line inputs have it too."""
     editor.cursor_location = editor.document.end
     return editor
@@ -66,49 +66,49 @@ class FieldRow(Vertical):
     def __init__(self, field: FormField, written: str | None, *, picked: bool, id: str) -> None:
         """`picked`: the value is chosen from a list instead of typed."""
         super().__init__(id=id, classes="form--field")
-        self.field, self._written, self._picked = field, written, picked
+        self.field, self._original_text, self._is_picked = field, written, picked
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="form--row"):
             yield ChangingText(safe(self.field.label), classes="form--label")
-            self.input = self._made()
-            self._shown = self._text
+            self.input = self._build_input()
+            self._initial_input_text = self._input_text
             yield self.input
             if self.field.kind == "colour":
                 yield Static("", classes="form--swatch")
         yield ChangingText("", classes="form--wrong")
 
-    def _made(self) -> Widget:
-        field, written = self.field, self._written or ""
+    def _build_input(self) -> Widget:
+        field, written = self.field, self._original_text or ""
         limits = "an ID" if field.kind == "reference" else field.limits
-        if field.file and field.kind in ("structure", "text"):
+        if field.upload_kind and field.kind in ("structure", "text"):
             limits = "press ctrl+f to choose a file"
-        said = " · ".join(filter(None, ["required" if field.required else "", limits]))
+        said = " · ".join(filter(None, ["required" if field.is_required else "", limits]))
         if field.example and field.kind in ("structure", "text", "list"):
             said = ", ".join(filter(None, (said, f"for example:\n{field.example}")))
         elif field.example:
             said = " · ".join(filter(None, (said, f"for example {field.example}")))
-        if self._picked:
+        if self._is_picked:
             return TextButton("")
         if field.kind == "secret":
             secret = SecretInput(placeholder=said)
             secret.value = written
             return secret
-        if field.file and field.kind == "line":
+        if field.upload_kind and field.kind == "line":
             return PathInput(written, placeholder="required · a link, or a file such as ~/notes.zip")
         if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
-            editor = (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
+            editor = (MaskedEditor if field.is_masked else TextEditor)(written, placeholder=said)
             editor.styles.min_height = 2 if written else max(2, min(8, 1 + said.count("\n")))
-            return _at_its_end(editor)
+            return _move_to_end(editor)
         return LineInput(written, placeholder=said)
 
     @property
     def is_picked(self) -> bool:
         """Whether the value is chosen from a list instead of typed."""
-        return self._picked
+        return self._is_picked
 
     @property
-    def _text(self) -> str:
+    def _input_text(self) -> str:
         """The text in the input."""
         if isinstance(self.input, TextArea):
             return self.input.text
@@ -118,26 +118,26 @@ class FieldRow(Vertical):
     def text(self) -> str:
         """The text of the field. Until the user types, the original text, because the input may show sanitized
         characters."""
-        return (self._written or "") if self._text == self._shown else self._text
+        return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
-    def put(self, written: str | None) -> None:
+    def set_text(self, written: str | None) -> None:
         """Replace the text."""
         text = written or ""
         if text == self.text:
             return
         if isinstance(self.input, TextArea):
             self.input.load_text(safe_text(text))
-            _at_its_end(self.input)
+            _move_to_end(self.input)
         elif isinstance(self.input, Input):
             self.input.value = safe_address(text)
-        self._written, self._shown = text, self._text
+        self._original_text, self._initial_input_text = text, self._input_text
 
-    def show_words(self, words: str) -> None:
+    def show_label(self, words: str) -> None:
         """Show the label of the chosen value."""
         if isinstance(self.input, TextButton):
             self.input.words = f"{words} ▾"
 
-    def say(self, sentence: str, *, changed: bool) -> None:
+    def show_state(self, sentence: str, *, changed: bool) -> None:
         """Show an error, and mark the field if it has changed."""
         wrong = self.query_one(".form--wrong", ChangingText)
         wrong.update(safe_lines(sentence))
@@ -155,6 +155,6 @@ class FieldRow(Vertical):
     def reveal(self, clear: bool) -> None:
         """Show hidden text, or hide it again."""
         if isinstance(self.input, MaskedEditor):
-            self.input.show(clear)
+            self.input.reveal(clear)
         elif isinstance(self.input, SecretInput):
             self.input.password = not clear

@@ -9,7 +9,7 @@ from octavo.api.operation import Operation
 from octavo.data.access import ROLES, actions
 from octavo.tui.resources.form_fields import FormField
 
-_MEANINGS = {
+_DESCRIPTIONS = {
     "visibility": {
         "public": "everyone, and search engines can index the site",
         "unlisted": "everyone with the link, not search engines",
@@ -32,24 +32,24 @@ _MEANINGS = {
     "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
 }
 
-_GIVING = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
+_GRANTS = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
 _GUEST = ("Guest", "can access only spaces where they have a role")
 
 
-def nothing(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
+def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
     """Return the label of null in a field, and its explanation."""
-    if operation in _GIVING:
+    if operation in _GRANTS:
         return "none", "removes the assigned role"
     if field.name == "default_level":
         return "none", "only members with an assigned role have access"
     return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 
-def meaning(field: FormField, word: str) -> str:
+def description_of(field: FormField, word: str) -> str:
     """Return the explanation of a choice. Empty if its label says enough."""
     if word in ROLES and "admin" in field.choices:
         return f"can {actions(word)}"
     name = field.name.rpartition(".")[2]
     if name == "visibility" and "private" in field.choices:
         name = "specification"
-    return _MEANINGS.get(name, {}).get(word, "")
+    return _DESCRIPTIONS.get(name, {}).get(word, "")

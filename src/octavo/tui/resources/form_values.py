@@ -22,7 +22,7 @@ from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, constants_of
 
-Written = Mapping[str, str | None]
+FieldTexts = Mapping[str, str | None]
 """Text of each field, by field name."""
 
 FORM = ""
@@ -32,45 +32,45 @@ _MISSING: Any = object()
 
 
 @dataclass(frozen=True)
-class Made:
+class FormResult:
     """The operation of a form, or the errors in it."""
 
     operation: Operation[Any] | None
     """None if the form has errors or no changes."""
-    wrong: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
     """Error sentences by field name, or under `FORM` for the whole form."""
-    changed: frozenset[str] = frozenset()
+    changed_fields: frozenset[str] = frozenset()
     """Names of the operation's fields that have changed."""
 
 
 # Initial text
 
 
-def beginnings(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
+def initial_texts(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
     """Return the initial text of each field: the values of the item, or the defaults of a new item."""
-    return {each.name: _begins(each, now) for each in fields}
+    return {each.name: _initial_text(each, now) for each in fields}
 
 
-def untold(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
+def unreported_fields(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
     """Return the names of the fields whose present value the server does not send."""
-    return frozenset(each.name for each in fields if now is not None and _now(each, now) is _MISSING)
+    return frozenset(each.name for each in fields if now is not None and _present_value(each, now) is _MISSING)
 
 
-def _begins(made: FormField, now: BaseModel | Mapping[str, Any] | None) -> str | None:
+def _initial_text(made: FormField, now: BaseModel | Mapping[str, Any] | None) -> str | None:
     if now is None:
-        return as_written(made, made.default) if made.default is not None else ""
-    value = _now(made, now)
-    return "" if value is _MISSING else as_written(made, value)
+        return text_of_value(made, made.default) if made.default is not None else ""
+    value = _present_value(made, now)
+    return "" if value is _MISSING else text_of_value(made, value)
 
 
-def _now(made: FormField, now: BaseModel | Mapping[str, Any]) -> Any:
+def _present_value(made: FormField, now: BaseModel | Mapping[str, Any]) -> Any:
     value: Any = now
-    for name, wire in zip(made.name.split("."), made.wire, strict=True):
-        value = _within(value, name, wire)
+    for name, wire in zip(made.name.split("."), made.json_path, strict=True):
+        value = _inner_value(value, name, wire)
     return value
 
 
-def _within(value: Any, name: str, wire: str) -> Any:
+def _inner_value(value: Any, name: str, wire: str) -> Any:
     if isinstance(value, BaseModel):
         # In responses, an ID can replace a model with a single field: the ID of a team.
         return getattr(value, name, _MISSING)
@@ -79,22 +79,22 @@ def _within(value: Any, name: str, wire: str) -> Any:
     return None if value is None else _MISSING
 
 
-def as_written(made: FormField, value: Any) -> str | None:
+def text_of_value(made: FormField, value: Any) -> str | None:
     """Return a value as the text of its field. Empty if the field cannot contain the value."""
     if value is None:
-        return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
+        return None if made.is_nullable and made.kind in ("choice", "reference", "yes or no") else ""
     if made.kind == "structure":
-        return yaml_values.to_yaml(_plain(value)).rstrip("\n") if value not in ((), {}, []) else ""
+        return yaml_values.to_yaml(_json_value(value)).rstrip("\n") if value not in ((), {}, []) else ""
     if made.kind == "yes or no":
         return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
     if made.kind in ("list", "choices"):
         if isinstance(value, str):
             return value if value in made.choices else ""
-        return "\n".join(filter(None, map(_one, value))) if isinstance(value, Sequence) else ""
-    return _one(value)
+        return "\n".join(filter(None, map(_line_of, value))) if isinstance(value, Sequence) else ""
+    return _line_of(value)
 
 
-def _one(value: Any) -> str:
+def _line_of(value: Any) -> str:
     """Return a value as one line of text. An object is represented by its ID."""
     if isinstance(value, str):
         return value
@@ -110,146 +110,153 @@ def _one(value: Any) -> str:
     return "" if isinstance(value, BaseModel) else json.dumps(value, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a value with its models converted to JSON."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {str(name): _json_value(each) for name, each in value.items()}
+    return [_json_value(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 # From text to operation
 
 
-def make(
+def build_request(
     operation: type[Operation[Any]],
     fields: Sequence[FormField],
     known: Mapping[str, Any],
-    begin: Written,
-    written: Written,
+    begin: FieldTexts,
+    written: FieldTexts,
     *,
     anew: bool,
-) -> Made:
+) -> FormResult:
     """Return the operation that the text of a form makes: its required fields, and what differs from `begin`.
 
     Without a change there is no operation. Where something is created (`anew`), an empty form is an error, even if the API
     would accept it: enter on an empty form must not create anything.
     """
-    there = [each for each in fields if each.is_there(written)]
-    was_there = {each.name for each in fields if each.is_there(begin)}
+    there = [each for each in fields if each.is_active(written)]
+    was_there = {each.name for each in fields if each.is_active(begin)}
     changed = {
-        each.top for each in there if not same(written[each.name], begin[each.name]) or each.name not in was_there
+        each.operation_field
+        for each in there
+        if not is_same_text(written[each.name], begin[each.name]) or each.name not in was_there
     }
     if not changed and not anew:
-        return Made(None)
+        return FormResult(None)
     required = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
     wrong = {
         each.name: f"{each.label} is required."
         for each in there
-        if each.required and each.top not in required and written[each.name] is not None and not _filled(written, each)
+        if each.is_required
+        and each.operation_field not in required
+        and written[each.name] is not None
+        and not _has_text(written, each)
     }
-    if there and not changed and required.isdisjoint(each.top for each in there) and not wrong:
+    if there and not changed and required.isdisjoint(each.operation_field for each in there) and not wrong:
         wrong = {FORM: EMPTY_FORM}
-    for top in dict.fromkeys(each.top for each in there):
+    for top in dict.fromkeys(each.operation_field for each in there):
         if top in changed | required:
-            wrong |= _fill(values, operation, top, [each for each in there if each.top == top], begin, written)
+            wrong |= _add_values(
+                values, operation, top, [each for each in there if each.operation_field == top], begin, written
+            )
     if not wrong:
         try:
             made = operation.model_validate({**known, **values})
         except ValidationError as invalid:
-            wrong = _complaints(invalid, there, written)
+            wrong = _field_errors(invalid, there, written)
         else:
-            return Made(made, {}, frozenset(changed))
-    return Made(None, wrong, frozenset(changed))
+            return FormResult(made, {}, frozenset(changed))
+    return FormResult(None, wrong, frozenset(changed))
 
 
-def _filled(written: Written, made: FormField) -> bool:
+def _has_text(written: FieldTexts, made: FormField) -> bool:
     return bool((written[made.name] or "").strip())
 
 
-def same(one: str | None, other: str | None) -> bool:
+def is_same_text(one: str | None, other: str | None) -> bool:
     """Return whether two texts of a field are equal apart from surrounding spaces."""
     return one == other if one is None or other is None else one.strip() == other.strip()
 
 
-def _fill(
+def _add_values(
     values: dict[str, Any],
     operation: type[Operation[Any]],
     top: str,
     fields: Sequence[FormField],
-    begin: Written,
-    written: Written,
+    begin: FieldTexts,
+    written: FieldTexts,
 ) -> dict[str, str]:
     """Add the values of one of the operation's fields to `values`. Return the errors by field name."""
     found: dict[tuple[str, ...], Any] = {}
     wrong: dict[str, str] = {}
     for each in fields:
         try:
-            value = _value(each, written[each.name], begin[each.name] or "")
+            value = _request_value(each, written[each.name], begin[each.name] or "")
         except YamlError as fault:
             wrong[each.name] = f"{fault.place}: {fault.sentence}"
         else:
             if value is not _MISSING:
-                found[each.wire] = value
+                found[each.json_path] = value
     if wrong:
         return wrong
     said = {way: value for way, value in found.items() if value is not None}
     if not said:
-        if found and not _may_be_null(operation, top):
+        if found and not _is_nullable(operation, top):
             return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
         values |= {way[0]: None for way in found}
         return {}
     tops = {way[:end] for way in said for end in range(1, len(way))}
     constants = constants_of(operation, top, written) if tops else {}
     for way, value in {**{way: value for way, value in constants.items() if way[:-1] in tops}, **said}.items():
-        _put(values, way, value)
+        _set_path(values, way, value)
     return {}
 
 
-def _may_be_null(operation: type[Operation[Any]], top: str) -> bool:
+def _is_nullable(operation: type[Operation[Any]], top: str) -> bool:
     spec = SPECS.get(operation)
     return spec is None or top in spec.nullable
 
 
-def _put(values: dict[str, Any], way: Sequence[str], value: Any) -> None:
+def _set_path(values: dict[str, Any], way: Sequence[str], value: Any) -> None:
     for name in way[:-1]:
         values = values.setdefault(name, {})
     values[way[-1]] = value
 
 
-def _value(made: FormField, written: str | None, begin: str) -> Any:
+def _request_value(made: FormField, written: str | None, begin: str) -> Any:
     """Return the value of a field for the request. Raises YamlError."""
     if written is None:
         return None
     text = written if made.kind == "text" else written.strip()
     if not text.strip():
-        return _emptied(made) if begin.strip() else _MISSING
+        return _cleared_value(made) if begin.strip() else _MISSING
     if made.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
     if made.kind == "structure":
         read = yaml_values.parse_yaml(text)
         return read.value if read is not None else None
     if made.kind == "choices" or (made.kind == "list" and text not in made.choices):
-        return [_item(made, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        return [_list_item(made, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     return text
 
 
-def _emptied(made: FormField) -> Any:
+def _cleared_value(made: FormField) -> Any:
     """Return the value for a field whose text was deleted."""
-    if made.nullable:
+    if made.is_nullable:
         return None
     if made.kind in ("list", "choices"):
         return []
     if made.kind == "structure":
         return {}
-    return _MISSING if made.required else ""
+    return _MISSING if made.is_required else ""
 
 
-def _item(made: FormField, number: int, line: str) -> Any:
+def _list_item(made: FormField, number: int, line: str) -> Any:
     line = line.strip()
-    if made.items != "line" or not line.startswith("{"):
+    if made.item_kind != "line" or not line.startswith("{"):
         return line
     try:
         read = yaml_values.parse_yaml(line)
@@ -261,17 +268,19 @@ def _item(made: FormField, number: int, line: str) -> Any:
 # Errors
 
 
-def _complaints(invalid: ValidationError, fields: Sequence[FormField], written: Written) -> dict[str, str]:
+def _field_errors(invalid: ValidationError, fields: Sequence[FormField], written: FieldTexts) -> dict[str, str]:
     """Return the first error of each field."""
     found: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
     for error in invalid.errors(include_url=False, include_input=False):
         name, inside = _field_of(error, fields)
         found.setdefault(name, []).append((error, inside))
     by_name = {each.name: each for each in fields}
-    return {name: _complaint(by_name.get(name), errors, written.get(name) or "") for name, errors in found.items()}
+    return {name: _error_sentence(by_name.get(name), errors, written.get(name) or "") for name, errors in found.items()}
 
 
-def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str) -> str:
+def _error_sentence(
+    made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
+) -> str:
     first, inside = errors[0]
     alike = [error for error, _ in errors if error["type"] == first["type"]]
     if first["type"] == "value_error" and not first["loc"]:
@@ -284,11 +293,11 @@ def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequ
         return f"{made.label} must be one of {', '.join(made.choices)}."
     if made.kind != "structure":
         return _sentence(f"{made.label} {rule(first, alike)}")
-    place, inside = _found(text, inside)
-    return f"{place}{_sentence(f'{_way(inside) or made.label} {rule(first, alike)}')}"
+    place, inside = _locate(text, inside)
+    return f"{place}{_sentence(f'{_dotted_path(inside) or made.label} {rule(first, alike)}')}"
 
 
-def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
+def _locate(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, and its path without the names of union members."""
     bare = text.strip()  # `_value` strips the text too, and `strip` removes some control characters.
     above = text[: text.find(bare)].count("\n")
@@ -308,7 +317,7 @@ def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | 
     return ("" if read is None else f"Line {read.line + above}, column {read.column}: "), way
 
 
-def _way(inside: Sequence[int | str]) -> str:
+def _dotted_path(inside: Sequence[int | str]) -> str:
     """Return the path to a value in an object, for example `items[0].name`."""
     way = ""
     for part in inside:
@@ -327,24 +336,24 @@ def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Se
     depth, inside = 0, list(error["loc"])
     while inside and near:
         part = inside[0]
-        on = [each for each in near if len(each.wire) > depth and each.wire[depth] == part]
+        on = [each for each in near if len(each.json_path) > depth and each.json_path[depth] == part]
         if on:
             near, depth = on, depth + 1
             inside.pop(0)
-            if len(near) == 1 and len(near[0].wire) == depth:
+            if len(near) == 1 and len(near[0].json_path) == depth:
                 break
         elif depth == 0:
             return FORM, inside
-        elif any(len(each.wire) > depth for each in near):
+        elif any(len(each.json_path) > depth for each in near):
             inside.pop(0)  # The name of a union member.
         else:
             break
     if not near or depth == 0:
         return FORM, inside
-    return near[0].name, [part for part in inside if not _is_shape(part)]
+    return near[0].name, [part for part in inside if not _is_union_member(part)]
 
 
-def _is_shape(part: int | str) -> bool:
+def _is_union_member(part: int | str) -> bool:
     """Return whether a part of a path is Pydantic's name for a type: `literal['a']`, `constrained-str`,
     `Invitation`."""
     return (
@@ -352,11 +361,11 @@ def _is_shape(part: int | str) -> bool:
     )
 
 
-def refused_field(sentence: str, fields: Sequence[FormField]) -> str:
+def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
     """Return the field that an error of the server mentions. `FORM` if it mentions none."""
     best: tuple[int, int, str] | None = None
     for each in fields:
-        ways = {".".join(each.wire), each.wire[-1], each.wire[0], each.label, each.name}
+        ways = {".".join(each.json_path), each.json_path[-1], each.json_path[0], each.label, each.name}
         for way in ways:
             if found := re.search(rf"(?<![\w-]){re.escape(way)}(?![\w-])", sentence, re.IGNORECASE):
                 rank = (found.start(), -len(way), each.name)

@@ -48,28 +48,28 @@ MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     delete=teams.DeleteMember,
     permission_source=lambda each: each.team,
     permissions=RequiredPermissions(on_item=True, allows_leaving=True),
-    recreate=lambda known, each: build_operation(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
+    recreate=lambda arguments, each: build_operation(teams.AddMember, {**arguments, "team_id": each.team.id, "role": _team_role(each.member)}),
     read_only_reason="To add a member to a team or change a team role, go to Teams, select the team, and press enter.",
     delete_verbs=("remove this member from", "removed this member from"),
 )  # fmt: skip
 
 
-def _team_role(of: teams.Membership) -> str | None:
-    return of.role if of.role in ("owner", "member") else None
+def _team_role(membership: teams.Membership) -> str | None:
+    return membership.role if membership.role in ("owner", "member") else None
 
 
-def _invite_notice(op: invites.Invite, answer: invites.Invited | None) -> str:
+def _invite_notice(op: invites.Invite, response: invites.Invited | None) -> str:
     """Return how many people an invitation added, and who was not invited."""
-    if answer is None:
+    if response is None:
         return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
-    new, without = answer.invited, answer.failed_sso_emails
-    already = len(answer.users) - new
-    said = [f"Invited {plural(new, 'new member')}." if new else "No new members were invited."]
+    added, rejected = response.invited, response.failed_sso_emails
+    already = len(response.users) - added
+    sentences = [f"Invited {plural(added, 'new member')}." if added else "No new members were invited."]
     if already > 0:
-        said.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
-    if without:
-        said.append(f"Not invited (SSO does not recognize the email address): {', '.join(without)}.")
-    return " ".join(said)
+        sentences.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
+    if rejected:
+        sentences.append(f"Not invited (SSO does not recognize the email address): {', '.join(rejected)}.")
+    return " ".join(sentences)
 
 
 MEMBERS: Resource[organizations.Member] = Resource(
@@ -119,8 +119,8 @@ TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
         TableColumn("LAST SEEN", "organization.last_seen_at", 9, align_right=True, drop_rank=1, empty_text="never"),
     ),
     as_update=lambda each: each.team,
-    recreate=lambda known, each: build_operation(
-        teams.AddMember, {**known, "user_id": each.organization.user.id, "role": _team_role(each.team)}
+    recreate=lambda arguments, each: build_operation(
+        teams.AddMember, {**arguments, "user_id": each.organization.user.id, "role": _team_role(each.team)}
     ),
     permissions=RequiredPermissions(allows_leaving=True),
     create_title="Add a member",
@@ -169,7 +169,7 @@ COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
     description="Spaces directly in this collection.",
     title=lambda each: each.title,
-    ids=lambda known, each: space_arguments(known, each.id),
+    ids=lambda arguments, each: space_arguments(arguments, each.id),
     columns=(
         TableColumn("SPACE", "title"),
         TableColumn("VISIBILITY", "visibility", 15, is_code=True),
@@ -184,7 +184,7 @@ COLLECTIONS: Resource[collections.Collection] = Resource(
     description="Collections contain spaces and other collections.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
     title=lambda each: each.title or each.id,
-    ids=lambda known, each: {"at": CollectionRef(collection_id=each.id), "organization_id": known["at"].organization_id},
+    ids=lambda arguments, each: {"at": CollectionRef(collection_id=each.id), "organization_id": arguments["at"].organization_id},
     columns=(
         TableColumn("COLLECTION", "title"),
         TableColumn("IN", "parent", is_id=True),
@@ -288,10 +288,10 @@ FONTS: Resource[fonts.Font] = Resource(
 )  # fmt: skip
 SETTINGS: Resource[Organization] = Resource(
     "organization", "settings", organizations.Get,
-    items=lambda answer: (answer,),
+    items=lambda response: (response,),
     update=organizations.Update,
     title=lambda each: each.title,
-    ids=lambda known, each: {},
+    ids=lambda arguments, each: {},
     columns=(
         TableColumn("ORGANIZATION", "title"),
         TableColumn("PLAN", "plan", 12),
@@ -302,7 +302,7 @@ SETTINGS: Resource[Organization] = Resource(
 SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
     "subdomain", "subdomains", subdomains.Get, required_argument="subdomain",
     description="The organization's subdomain on the server's domain.",
-    items=lambda answer: (answer,),
+    items=lambda response: (response,),
     title=lambda each: each.subdomain,
     key=lambda each: each.subdomain,
     columns=(TableColumn("SUBDOMAIN", "subdomain"), TableColumn("ORGANIZATION", "target.organization", is_id=True), TableColumn("ACTIVE", "is_active", 6)),
@@ -311,7 +311,7 @@ SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
 DOMAIN_ORGANIZATIONS: Resource[Organization] = Resource(
     "organization", "domain organizations", organizations.ListByEmailDomain, required_argument="email_domain",
     description="Organizations that use the same email domain as this organization (the first domain if there are several).",
-    items=lambda answer: answer.organizations,
+    items=lambda response: response.organizations,
     title=lambda each: each.title,
     columns=(TableColumn("ORGANIZATION", "title"), TableColumn("PLAN", "plan", 12), TableColumn("CREATED", "created_at", 7, align_right=True)),
     permissions=RequiredPermissions("", "", ""),
@@ -337,8 +337,8 @@ TABLES = (
 
 def _root_arguments(organization: Organization) -> Arguments:
     """Return the subdomain and the e-mail domain of an organization, if it has them."""
-    known = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
-    return {name: value for name, value in known.items() if value}
+    arguments = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
+    return {name: value for name, value in arguments.items() if value}
 
 
 def create_screen() -> BrowserScreen:

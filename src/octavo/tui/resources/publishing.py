@@ -53,16 +53,16 @@ class SiteSnapshot:
         return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSection)]
 
 
-async def load_snapshot(live: Live, at: SiteRef) -> SiteSnapshot:
+async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
     """Load a site, its structure and its links. Raises ApiError."""
-    site, structure, links, leading = await asyncio.gather(
-        live.send(sites.Get(at=at)),
-        live.send(site_structure.Get(at=at)),
-        _load_or_none(live, share_links.List(at=at, limit=PAGE_SIZE)),
-        _load_or_none(live, redirects.List(at=at, limit=PAGE_SIZE)),
+    site, structure, links, site_redirects = await asyncio.gather(
+        live.send(sites.Get(at=site_ref)),
+        live.send(site_structure.Get(at=site_ref)),
+        _load_or_none(live, share_links.List(at=site_ref, limit=PAGE_SIZE)),
+        _load_or_none(live, redirects.List(at=site_ref, limit=PAGE_SIZE)),
     )
-    working = None if links is None else sum(1 for each in links if each.active)
-    return SiteSnapshot(site, structure, working, None if leading is None else len(leading))
+    active = None if links is None else sum(1 for each in links if each.active)
+    return SiteSnapshot(site, structure, active, None if site_redirects is None else len(site_redirects))
 
 
 async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
@@ -73,9 +73,9 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
         return None
 
 
-async def share_link_facts(live: Live, known: Arguments, link: share_links.ShareLink) -> DetailFacts:
+async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
     """Return why a share link has no URL yet, and whether visitors need it. Raises ApiError."""
-    site = await live.known(sites.Get(at=known["at"]))
+    site = await live.known(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
         facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))
@@ -86,17 +86,17 @@ async def share_link_facts(live: Live, known: Arguments, link: share_links.Share
     return facts
 
 
-def confirm_publish(app: Shell, at: Selection) -> None:
+def confirm_publish(app: Shell, site_ref: Selection) -> None:
     """Ask before a site is published."""
-    _confirm(app, at.first_arguments["at"], at.first, publishes=True)
+    _confirm(app, site_ref.first_arguments["at"], site_ref.first, publishes=True)
 
 
-def confirm_unpublish(app: Shell, at: Selection) -> None:
+def confirm_unpublish(app: Shell, site_ref: Selection) -> None:
     """Ask before a site is unpublished."""
-    _confirm(app, at.first_arguments["at"], at.first, publishes=False)
+    _confirm(app, site_ref.first_arguments["at"], site_ref.first, publishes=False)
 
 
-def _confirm(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
+def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
     from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite  # lazy: not needed to browse
 
     verb = "Publish" if publishes else "Unpublish"
@@ -107,34 +107,34 @@ def _confirm(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         label="site",
         not_yet="Octavo is still checking the site. Wait until the check is complete.",
         unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
-        ask=lambda: load_snapshot(app.session.live, at),
+        ask=lambda: load_snapshot(app.session.live, site_ref),
         shown=publish_facts if publishes else unpublish_facts,
-        send=lambda found: _send(app, at, found.site, publishes=publishes),
+        send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
         again=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))
 
 
-async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
+async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
     from octavo.tui.shell.write_queue import DirectUndo
 
     name, live = site.title or site.id, app.session.live
     undo = DirectUndo(
         f"{'unpublish' if publishes else 'publish'} {name}",
-        partial(_send_operation, live, at, name, publishes=not publishes),
+        partial(_send_operation, live, site_ref, name, publishes=not publishes),
         f"{name} is {'no longer published' if publishes else 'published again'}.",
     )
     app.writes.send(
         f"{'publish' if publishes else 'unpublish'} {name}",
-        _send_operation(live, at, name, publishes=publishes),
+        _send_operation(live, site_ref, name, publishes=publishes),
         said=f"{'Published' if publishes else 'Unpublished'} {name}.",
         back=lambda _: undo,
     )
 
 
-async def _send_operation(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
-    op = sites.Publish(at=at) if publishes else sites.Unpublish(at=at)
+async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
+    op = sites.Publish(at=site_ref) if publishes else sites.Unpublish(at=site_ref)
     sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.result, Checkout):
         return SendResult(
@@ -147,45 +147,45 @@ async def _send_operation(live: Live, at: SiteRef, name: str, *, publishes: bool
 # Facts in the dialogs
 
 
-def publish_facts(found: SiteSnapshot) -> Shown:
+def publish_facts(snapshot: SiteSnapshot) -> Shown:
     """Return who will see what at which link, and what stays hidden."""
     from octavo.tui.review.checked_dialog import Shown
 
-    site, spaces = found.site, found.spaces
-    facts = [_audience(found), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(found))]
-    if begins := _start_page(found):
-        facts.append(Fact("note", "starts at", begins))
-    if conditions := [each for each, _ in site_tree.walk(found.structure) if getattr(each, "condition", None)]:
+    site, spaces = snapshot.site, snapshot.spaces
+    facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
+    if start := _start_page(snapshot):
+        facts.append(Fact("note", "starts at", start))
+    if conditions := [each for each, _ in site_tree.walk(snapshot.structure) if getattr(each, "condition", None)]:
         facts.append(
             Fact("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
         )
     if site.adaptive_content is not None and site.adaptive_content.enabled:
         facts.append(Fact("note", "adaptive", "Visitors see different content depending on their claims."))
-    if empty := [each for each in found.sections if not each.site_spaces]:
+    if empty := [each for each in snapshot.sections if not each.site_spaces]:
         facts.append(Fact("care", "not shown", f"{_titles(empty)} (no spaces)"))
     drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
     if drafts:
         unmerged = plural(drafts, "unmerged change request")
         facts.append(Fact("note", "not shown", f"changes in {unmerged} (visitors see only main)"))
-    if found.redirects:
-        facts.append(Fact("note", "redirects", f"{plural(found.redirects, 'redirect')} will become active."))
+    if snapshot.redirects:
+        facts.append(Fact("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
     return Shown(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
 
 
-def unpublish_facts(found: SiteSnapshot) -> Shown:
+def unpublish_facts(snapshot: SiteSnapshot) -> Shown:
     """Return which links stop working, and what stays."""
     from octavo.tui.review.checked_dialog import Shown
 
-    site = found.site
+    site = snapshot.site
     facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
-    facts.append(Fact("care", "hides", _contents(found)))
-    if found.active_links:
-        facts.append(Fact("care", "share links", f"{plural(found.active_links, 'share link')} will stop working."))
-    if found.redirects:
-        facts.append(Fact("care", "redirects", f"{plural(found.redirects, 'redirect')} will stop working."))
+    facts.append(Fact("care", "hides", _contents(snapshot)))
+    if snapshot.active_links:
+        facts.append(Fact("care", "share links", f"{plural(snapshot.active_links, 'share link')} will stop working."))
+    if snapshot.redirects:
+        facts.append(Fact("care", "redirects", f"{plural(snapshot.redirects, 'redirect')} will stop working."))
     if site.visibility == "public":
         facts.append(
             Fact(
@@ -206,15 +206,15 @@ def unpublish_facts(found: SiteSnapshot) -> Shown:
     )
 
 
-def _audience(found: SiteSnapshot) -> Fact:
-    match found.site.visibility:
+def _audience(snapshot: SiteSnapshot) -> Fact:
+    match snapshot.site.visibility:
         case "public":
             return Fact("care", "seen by", "everyone: the site is public, and search engines can index it")
         case "unlisted":
             return Fact(
                 "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
             )
-        case "share-link" if found.active_links == 0:
+        case "share-link" if snapshot.active_links == 0:
             return Fact(
                 "care",
                 "seen by",
@@ -222,14 +222,16 @@ def _audience(found: SiteSnapshot) -> Fact:
             )
         case "share-link":
             count = (
-                "a share link" if found.active_links is None else f"one of the {found.active_links} active share links"
+                "a share link"
+                if snapshot.active_links is None
+                else f"one of the {snapshot.active_links} active share links"
             )
             return Fact(
-                "care", "seen by", f"anyone with {'the active share link' if found.active_links == 1 else count}"
+                "care", "seen by", f"anyone with {'the active share link' if snapshot.active_links == 1 else count}"
             )
         case "visitor-auth":
             return Fact("care", "seen by", "visitors who sign in (visitor authentication)")
-    return Fact("care", "seen by", found.site.visibility or "unknown: the server does not say")
+    return Fact("care", "seen by", snapshot.site.visibility or "unknown: the server does not say")
 
 
 def _url_of(site: Site) -> str:
@@ -237,11 +239,11 @@ def _url_of(site: Site) -> str:
     return site.urls.published or proxy or site.hostname or "assigned when the site is published"
 
 
-def _contents(found: SiteSnapshot) -> str:
-    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk(found.structure))
-    counts = ((len(found.spaces), "space"), (len(found.sections), "section"), (groups, "group"))
-    said = ", ".join(plural(number, what) for number, what in counts if number)
-    return f"{said}: {_titles(found.sections or found.spaces)}" if said else "nothing"
+def _contents(snapshot: SiteSnapshot) -> str:
+    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk(snapshot.structure))
+    counts = ((len(snapshot.spaces), "space"), (len(snapshot.sections), "section"), (groups, "group"))
+    counted = ", ".join(plural(number, what) for number, what in counts if number)
+    return f"{counted}: {_titles(snapshot.sections or snapshot.spaces)}" if counted else "nothing"
 
 
 def _titles(parts: Sequence[Any]) -> str:
@@ -249,9 +251,9 @@ def _titles(parts: Sequence[Any]) -> str:
     return f"{', '.join(site_tree.title_of(each) for each in parts[:MAX_TITLES])}{more}"
 
 
-def _start_page(found: SiteSnapshot) -> str:
-    section = next((each for each in found.sections if each.default), None)
-    spaces = section.site_spaces if section is not None else found.spaces
+def _start_page(snapshot: SiteSnapshot) -> str:
+    section = next((each for each in snapshot.sections if each.default), None)
+    spaces = section.site_spaces if section is not None else snapshot.spaces
     space = next((each for each in spaces if each.default), None)
     titles = [site_tree.title_of(each) for each in (section, space) if each is not None]
     return " › ".join(dict.fromkeys(titles))

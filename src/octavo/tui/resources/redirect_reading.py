@@ -40,32 +40,32 @@ class MarkedRedirect(redirects.Redirect):
 
 
 def with_problems(
-    listed: Sequence[redirects.Redirect], site: Any, known: Mapping[type[Operation[Any]], Any]
+    listed: Sequence[redirects.Redirect], site: Any, arguments: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
     """Return the redirects with their problems, once the site structure is loaded."""
-    structure = known.get(site_structure.Get)
+    structure = arguments.get(site_structure.Get)
     if structure is None:
         return listed
     parts = part_urls(structure)
     targets = {each.source: _target_url(each.destination, parts) for each in listed}
-    how = chain_ends(targets, site.urls.published or "")
+    ends = chain_ends(targets, site.urls.published or "")
     return [
-        each if how[each.source] == "leads" else MarkedRedirect.model_construct(**dict(each), end=how[each.source])
+        each if ends[each.source] == "leads" else MarkedRedirect.model_construct(**dict(each), end=ends[each.source])
         for each in listed
     ]
 
 
 def page_lists(
-    listed: Sequence[redirects.Redirect], known: Arguments, answers: Mapping[type[Operation[Any]], Any]
+    listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
     """Return the operations that load the titles of target pages: the page trees of their spaces."""
-    structure = answers.get(site_structure.Get)
+    structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
-    holding = {each.destination.site_space_id for each in listed if each.destination.page_id}
-    on_site = (each for each, _ in site_tree.walk(structure) if isinstance(each, site_structure.SiteSpace))
-    found = [each.space.ref for each in on_site if each.id in holding and each.space is not None]
-    return [content.ListPages(at=at) for at in found[:MAX_REQUESTS]]
+    space_ids = {each.destination.site_space_id for each in listed if each.destination.page_id}
+    site_spaces = (each for each, _ in site_tree.walk(structure) if isinstance(each, site_structure.SiteSpace))
+    refs = [each.space.ref for each in site_spaces if each.id in space_ids and each.space is not None]
+    return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
 
 
 def problem_label(end: str) -> Words:
@@ -98,27 +98,31 @@ class LinkTestResult:
     def summary(self) -> str:
         """Number of redirects on the site, and of broken ones."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
-        said = " and ".join(plural(number, what) for number, what in counts if number)
-        return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {said}' if said else 'none broken'}"
+        problems = " and ".join(plural(number, what) for number, what in counts if number)
+        return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
 
 
-async def redirect_facts(live: Live, known: Arguments, thing: redirects.Redirect) -> DetailFacts:
+async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> DetailFacts:
     """Return where a redirect leads, and how many redirects of the site are broken."""
-    way = await test_link(live, known["at"], thing.source)
-    page = await _page_title(live, known["at"], thing) if len(way.chain.steps) == 2 and way.chain.end == "leads" else ""
-    facts = [("leads", way.chain.description), ("page", page or way.target), ("redirects", way.summary)]
+    result = await test_link(live, arguments["at"], redirect.source)
+    page = (
+        await _page_title(live, arguments["at"], redirect)
+        if len(result.chain.steps) == 2 and result.chain.end == "leads"
+        else ""
+    )
+    facts = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
     return [each for each in facts if each[1]]
 
 
-async def _page_title(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
+async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
     """Return the title of the page that a redirect leads to. Empty without a page, or if its title cannot be loaded."""
     structure = await live.known(site_structure.Get(at=at))
-    for op in page_lists([thing], {}, {site_structure.Get: structure}):
+    for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
             tree = await live.known(op)
         except ApiError:
             return ""
-        title = next((each.title for each in tree.walk() if each.id == thing.destination.page_id), "")
+        title = next((each.title for each in tree.walk() if each.id == redirect.destination.page_id), "")
         return f"the page {title}" if title else ""
     return ""
 
@@ -133,24 +137,24 @@ async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
     base, parts = site.urls.published or "", part_urls(structure)
     by_source = {each.source: each for each in listed}
     targets = {each.source: _target_url(each.destination, parts) for each in listed}
-    among = Counter(chain_ends(targets, base).values())
+    end_counts = Counter(chain_ends(targets, base).values())
     source = path_of_link(address, base)
-    asked: set[str] = set()
+    asked_paths: set[str] = set()
     while True:
         chain = follow_redirects(source, targets, base)
         path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
         redirect = by_source.get(path)
         # A page can be deleted, and a URL has several spellings, so the server is asked.
         if (
-            path in asked
-            or len(asked) > MAX_REQUESTS
+            path in asked_paths
+            or len(asked_paths) > MAX_REQUESTS
             or (redirect is not None and redirect.destination.kind in ("site-section", "site-space"))
         ):
             break
-        asked.add(path)
+        asked_paths.add(path)
         if not await _resolve(live, at, path, targets):
             break
-    return LinkTestResult(chain, source in targets, _part_at_end(structure, chain, base), among)
+    return LinkTestResult(chain, source in targets, _part_at_end(structure, chain, base), end_counts)
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
@@ -172,9 +176,9 @@ async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | 
     return True
 
 
-def path_of_link(words: str, base: str) -> str:
+def path_of_link(text: str, base: str) -> str:
     """Return the path on the site for a link that the user typed: without the site's URL, with a slash, and escaped."""
-    path = path_on_site(words.strip(), base)
+    path = path_on_site(text.strip(), base)
     if "://" not in path and not path.startswith("/"):
         path = f"/{path}"
     return path if "://" in path else quote(path.rstrip("/") or "/", safe="/-._~%")
@@ -185,23 +189,23 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
-    last, found, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
+    last_url, refs, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
     for part, _ in site_tree.walk(structure):
         address = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
-        if last.startswith(f"{address.rstrip('/')}/") and len(address) >= len(found):
-            found, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
-    is_page = found and last.rstrip("/") != found.rstrip("/")
+        if last_url.startswith(f"{address.rstrip('/')}/") and len(address) >= len(refs):
+            refs, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
+    is_page = refs and last_url.rstrip("/") != refs.rstrip("/")
     return f"a page in the {title}" if is_page else f"the {title}" if title else ""
 
 
-def _target_url(to: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
+def _target_url(destination: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
     """Return where a redirect leads. None if the target is no longer on the site."""
-    match to.kind:
+    match destination.kind:
         case "site-section":
-            return parts.get(to.site_section_id or "")
+            return parts.get(destination.site_section_id or "")
         case "site-space":
-            return parts.get(to.site_space_id or "")
+            return parts.get(destination.site_space_id or "")
         case "site-page":
-            space = parts.get(to.site_space_id or "")
+            space = parts.get(destination.site_space_id or "")
             return None if space is None else f"a page in {space}"
-    return to.url or to.kind
+    return destination.url or destination.kind

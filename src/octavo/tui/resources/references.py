@@ -9,13 +9,13 @@ from octavo.api import collections, organizations, site_structure, sites, teams
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.data.queries import spaces_of
-from octavo.tui.resources.form_references import References
-from octavo.tui.resources.form_values import Written
+from octavo.tui.resources.form_references import ReferenceList
+from octavo.tui.resources.form_values import FieldTexts
 from octavo.tui.resources.resource import Arguments
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.chooser import Choice
 
-ListFactory = Callable[[Shell, Arguments], References]
+ListFactory = Callable[[Shell, Arguments], ReferenceList]
 
 
 def _organization(shell: Shell) -> OrganizationRef:
@@ -24,68 +24,74 @@ def _organization(shell: Shell) -> OrganizationRef:
     return OrganizationRef(organization_id=organization.id)
 
 
-def _site(known: Arguments) -> SiteRef:
-    at: SiteRef = known["at"]
+def _site(arguments: Arguments) -> SiteRef:
+    at: SiteRef = arguments["at"]
     return at
 
 
-def _choice(thing: Any) -> Choice[str]:
-    space = getattr(thing, "space", None)
-    return Choice(thing.id, thing.title or getattr(space, "title", "") or thing.id, getattr(thing, "path", "") or "")
+def _choice(item: Any) -> Choice[str]:
+    space = getattr(item, "space", None)
+    return Choice(item.id, item.title or getattr(space, "title", "") or item.id, getattr(item, "path", "") or "")
 
 
-def member_list(shell: Shell, known: Arguments) -> References:
+def member_list(shell: Shell, arguments: Arguments) -> ReferenceList:
     """Return the list of the organization's members."""
-    return References(
+    return ReferenceList(
         organizations.ListMembers(at=_organization(shell), limit=1000),
         lambda each: Choice(each.user.id, each.user.name, each.user.email or ""),
-        search=lambda words: organizations.ListMembers(at=_organization(shell), search=words, limit=100),
+        search_operation=lambda query: organizations.ListMembers(at=_organization(shell), search=query, limit=100),
     )
 
 
-def _team_list(shell: Shell, known: Arguments) -> References:
-    return References(teams.List(at=_organization(shell), limit=1000), _choice)
+def _team_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    return ReferenceList(teams.List(at=_organization(shell), limit=1000), _choice)
 
 
-def _space_list(shell: Shell, known: Arguments) -> References:
-    return References(spaces_of(_organization(shell).organization_id), _choice)
+def _space_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    return ReferenceList(spaces_of(_organization(shell).organization_id), _choice)
 
 
-def _collection_list(shell: Shell, known: Arguments) -> References:
-    return References(collections.List(at=_organization(shell), limit=1000), _choice)
+def _collection_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    return ReferenceList(collections.List(at=_organization(shell), limit=1000), _choice)
 
 
-def _site_list(shell: Shell, known: Arguments) -> References:
-    return References(sites.List(at=_organization(shell), limit=1000), _choice)
+def _site_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    return ReferenceList(sites.List(at=_organization(shell), limit=1000), _choice)
 
 
-def _section_list(shell: Shell, known: Arguments) -> References:
-    return References(site_structure.ListSections(at=_site(known), limit=1000), _choice)
+def _section_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    return ReferenceList(site_structure.ListSections(at=_site(arguments), limit=1000), _choice)
 
 
-def group_list(shell: Shell, known: Arguments) -> References:
+def group_list(shell: Shell, arguments: Arguments) -> ReferenceList:
     """Return the list of the site's section groups."""
-    return References(site_structure.ListGroups(at=_site(known), limit=1000), _choice)
+    return ReferenceList(site_structure.ListGroups(at=_site(arguments), limit=1000), _choice)
 
 
-def _site_space_list(shell: Shell, known: Arguments) -> References:
-    return References(site_structure.ListSiteSpaces(at=_site(known), limit=1000), _choice)
+def _site_space_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    return ReferenceList(site_structure.ListSiteSpaces(at=_site(arguments), limit=1000), _choice)
 
 
-def _page_list(shell: Shell, known: Arguments) -> References:
-    def ask(written: Written) -> Operation[Any] | None:
+def _page_list(shell: Shell, arguments: Arguments) -> ReferenceList:
+    def ask(texts: FieldTexts) -> Operation[Any] | None:
         from octavo.api import content  # lazy: the models of page content, rarely chosen in forms
 
-        chosen = written.get("destination.site_space_id")
-        listed = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(known), limit=1000)).value
-        found = next((each for each in (listed.items if listed is not None else ()) if each.id == chosen), None)
-        return content.ListPages(at=found.space.ref) if found is not None and found.space is not None else None
+        space_id = texts.get("destination.site_space_id")
+        response = shell.session.live.peek(site_structure.ListSiteSpaces(at=_site(arguments), limit=1000)).value
+        site_space = next(
+            (each for each in (response.items if response is not None else ()) if each.id == space_id), None
+        )
+        return (
+            content.ListPages(at=site_space.space.ref)
+            if site_space is not None and site_space.space is not None
+            else None
+        )
 
-    return References(
+    return ReferenceList(
         ask,
         lambda page: Choice(page.id, page.title or page.path or page.id, page.path or ""),
-        items=lambda tree: [page for page in tree.walk() if page.type == "document"],
-        nothing="First choose the space that contains the page.",
+        items_in=lambda tree: [page for page in tree.walk() if page.type == "document"],
+        blocked_message="First choose the space that contains the page.",
     )
 
 
@@ -113,20 +119,24 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
 """Lists by the field name in a request."""
 
 
-def loaded_items(shell: Shell, known: Arguments, other: Mapping[str, ListFactory], name: str) -> list[Any] | None:
+def loaded_items(
+    shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory], name: str
+) -> list[Any] | None:
     """Return the items that can be chosen for a field. None if they are not loaded."""
-    lists = {**_LISTS_BY_FIELD, **other}[name](shell, known)
-    op = lists.op({})
-    listed = None if op is None else shell.session.live.peek(op).value
-    return None if listed is None else list(lists.items(listed))
+    lists = {**_LISTS_BY_FIELD, **extra_lists}[name](shell, arguments)
+    op = lists.list_operation({})
+    response = None if op is None else shell.session.live.peek(op).value
+    return None if response is None else list(lists.items_in(response))
 
 
-def reference_lists(shell: Shell, known: Arguments, other: Mapping[str, ListFactory]) -> dict[str, References]:
+def reference_lists(
+    shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
+) -> dict[str, ReferenceList]:
     """Return the lists for the fields of a request. `other` has lists for fields with a different meaning."""
-    in_site = isinstance(known.get("at"), SiteRef)
-    of_sites = {_section_list, _site_space_list, _page_list, group_list}
+    is_in_site = isinstance(arguments.get("at"), SiteRef)
+    site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {
-        name: lists(shell, known)
-        for name, lists in {**_LISTS_BY_FIELD, **other}.items()
-        if in_site or lists not in of_sites
+        name: lists(shell, arguments)
+        for name, lists in {**_LISTS_BY_FIELD, **extra_lists}.items()
+        if is_in_site or lists not in site_lists
     }

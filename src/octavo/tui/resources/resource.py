@@ -82,24 +82,24 @@ class TableColumn(Generic[M]):
         """The title in running text, for example `last seen`."""
         return heading_label(self.title)
 
-    def value_of(self, thing: M) -> Any:
+    def value_of(self, item: M) -> Any:
         """Return the value for an item. None if the item has no value."""
         if callable(self.value):
-            return self.value(thing)
+            return self.value(item)
         try:
-            return self._get(thing)
+            return self._get(item)
         except AttributeError:
             return None  # The object that contains the attribute is None.
 
-    def cell(self, thing: M, names: NameOf) -> Words:
+    def cell(self, item: M, name_of: NameOf) -> Words:
         """Return the text of the cell for an item."""
-        return self._render_value(self.value_of(thing), names)
+        return self._render_value(self.value_of(item), name_of)
 
-    def _label_of(self, value: Any, names: NameOf) -> str:
+    def _label_of(self, value: Any, name_of: NameOf) -> str:
         """Return the name for an ID, the label for a code, and any other value as text."""
-        return names(str(value)) if self.is_id else label(str(value)) if self.is_code else str(value)
+        return name_of(str(value)) if self.is_id else label(str(value)) if self.is_code else str(value)
 
-    def _render_value(self, value: Any, names: NameOf) -> Words:
+    def _render_value(self, value: Any, name_of: NameOf) -> Words:
         if value is None or value == "":
             return Content.styled(self.empty_text, "$octavo-muted") if self.empty_text else ""
         if self.render is not None:
@@ -109,28 +109,28 @@ class TableColumn(Generic[M]):
         if isinstance(value, bool):
             return "✓" if value else ""
         if isinstance(value, tuple):
-            return ", ".join(self._label_of(each, names) for each in value)
-        return self._label_of(value, names)
+            return ", ".join(self._label_of(each, name_of) for each in value)
+        return self._label_of(value, name_of)
 
-    def search_text(self, thing: M, names: NameOf) -> str:
+    def search_text(self, item: M, name_of: NameOf) -> str:
         """Return the text that a filter searches: names, labels and plain text, but no numbers and no ages."""
-        value = self.value_of(thing)
+        value = self.value_of(item)
         if isinstance(value, str):
-            return self._label_of(value, names)
+            return self._label_of(value, name_of)
         if isinstance(value, tuple):
-            return " ".join(self._label_of(each, names) for each in value)
+            return " ".join(self._label_of(each, name_of) for each in value)
         return self.empty_text if value is None else ""
 
-    def sort_key(self, thing: M, names: NameOf) -> str | float | None:
+    def sort_key(self, item: M, name_of: NameOf) -> str | float | None:
         """Return the sort key of an item. None if the item has no value: such items come last."""
-        value = self.value_of(thing)
+        value = self.value_of(item)
         if value is None or value == "":
             return None
         if isinstance(value, datetime):
             return value.timestamp()
         if isinstance(value, int | float):
             return value
-        words = self._render_value(value, names)
+        words = self._render_value(value, name_of)
         return fold(words if isinstance(words, str) else words.plain)
 
 
@@ -150,9 +150,9 @@ class Action(Generic[M]):
     undo_operation: type[Operation[Any]] | None = None
     """Operation that undoes the action."""
     undo_values: Mapping[str, Any] = field(default_factory=dict)
-    disabled_reason: Callable[[M], str | None] = lambda thing: None
+    disabled_reason: Callable[[M], str | None] = lambda item: None
     """Returns why the action is not possible for an item. None if it is possible."""
-    permission: Callable[[M], str] = lambda thing: ""
+    permission: Callable[[M], str] = lambda item: ""
     """Returns the permission that the action needs. Empty if it is the permission to edit the item."""
     run: Callable[[Shell, Any], None] | None = None
     """Runs the action on the selected items, if a confirmation alone is not enough."""
@@ -191,19 +191,19 @@ class RequiredPermissions:
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
     """Return a function that names an item to operations by one of its fields."""
-    return lambda known, thing: {id_field: attrgetter(key)(thing)}
+    return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
-def _response_items(answer: Any) -> Sequence[Any]:
-    return tuple(answer.items)
+def _response_items(response: Any) -> Sequence[Any]:
+    return tuple(response.items)
 
 
-def _not_recreatable(known: Arguments, thing: Any) -> Operation[Any] | None:
+def _not_recreatable(arguments: Arguments, item: Any) -> Operation[Any] | None:
     return None
 
 
 def _no_operations(
-    things: Sequence[Any], known: Arguments, answers: Mapping[type[Operation[Any]], Any]
+    items: Sequence[Any], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
     return ()
 
@@ -219,11 +219,11 @@ class Resource(Generic[M]):
     columns: tuple[TableColumn[M], ...]
     title: Callable[[M], str]
     """Returns the title of an item, for sentences and breadcrumbs."""
-    ids: Callable[[Arguments, M], Arguments] = lambda known, thing: {}
+    ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
     """Returns the IDs that name an item to its own operations and to those of its children."""
     description: str = ""
     """Sentence that explains the items."""
-    key: Callable[[M], str] = lambda thing: str(getattr(thing, "id", ""))
+    key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
     """Returns the text that identifies an item in the list."""
     get: type[Operation[Any]] | None = None
     create: type[Operation[Any]] | None = None
@@ -244,7 +244,7 @@ class Resource(Generic[M]):
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None
     """Asks which kind of item to create at an `acting.CreateTarget`, in a list with items of several kinds."""
-    route: Callable[[M], Route | None] = lambda thing: None
+    route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
     """Operations whose responses contain the names of the IDs in the items."""
@@ -262,23 +262,23 @@ class Resource(Generic[M]):
     unavailable_reason: Callable[[Any], str | None] = lambda inside: None
     """Returns why a parent has no such items, before any request. None if it may have some."""
     permissions: RequiredPermissions = RequiredPermissions()
-    details: Callable[[M], DetailFacts] = lambda thing: ()
+    details: Callable[[M], DetailFacts] = lambda item: ()
     """Returns facts for the top of the details, besides the fields of an item."""
     load_details: Callable[[Live, Arguments, M], Awaitable[DetailFacts]] | None = None
     """Loads more facts for the top of the details after the cursor stays on an item. Raises ApiError."""
-    status: Callable[[M], str] = lambda thing: ""
+    status: Callable[[M], str] = lambda item: ""
     """Returns the status of an item, shown while its children are open."""
     secret_fields: frozenset[str] = frozenset()
     """Fields whose values are hidden until the user reveals them. They are never exported."""
-    permission_source: Callable[[M], Any] = lambda thing: thing
+    permission_source: Callable[[M], Any] = lambda item: item
     """Returns the object with the user's permissions for an item and its children."""
-    as_update: Callable[[M], Model] = lambda thing: thing
+    as_update: Callable[[M], Model] = lambda item: item
     """Returns an item with the field names of `update`, if they differ."""
     reference_lists: Mapping[str, Any] = field(default_factory=dict)
     """Lists to choose from for fields that mean something else in this resource than in others."""
     required_argument: str = ""
     """Argument without which the table is not shown."""
-    delete_effects: Callable[[M], Sequence[str]] = lambda thing: ()
+    delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
     """Returns sentences about what else is lost when an item is deleted."""
     recreate: Callable[[Arguments, M], Operation[Any] | None] = _not_recreatable
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
@@ -306,7 +306,7 @@ class Resource(Generic[M]):
     """Noun for the container that a deletion removes the item from, if the item exists elsewhere too: `team`."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
-    url_of: Callable[[M], str | None] = lambda thing: None
+    url_of: Callable[[M], str | None] = lambda item: None
     """Returns the URL of an item, if its `urls` field does not contain the URL."""
     count_in: Callable[[Any], int | None] = lambda parent: None
     """Returns the number of items that a parent reports. None if the parent reports none."""
@@ -335,69 +335,69 @@ class Resource(Generic[M]):
         """Unique name of the resource, for example `teams.ListMembers`."""
         return SPECS[self.list].name
 
-    def list_operation(self, known: Arguments) -> Operation[Any]:
+    def list_operation(self, arguments: Arguments) -> Operation[Any]:
         """Return the operation that lists the items of a place."""
-        return build_operation(self.list, {**known, **_limit(self.list, self.page_size), **self.list_arguments})
+        return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size), **self.list_arguments})
 
-    def is_available(self, known: Arguments) -> bool:
+    def is_available(self, arguments: Arguments) -> bool:
         """Return whether the table is available: all arguments of its list operation are known and valid."""
-        if self.required_argument and self.required_argument not in known:
+        if self.required_argument and self.required_argument not in arguments:
             return False
         try:
-            self.list_operation(known)
+            self.list_operation(arguments)
         except ValidationError:
             return False
         return True
 
-    def recreate_operation(self, known: Arguments, thing: M) -> Operation[Any] | None:
+    def recreate_operation(self, arguments: Arguments, item: M) -> Operation[Any] | None:
         """Return the operation that creates a deleted item again. None if no request can hold its values."""
         try:
-            return self.recreate(known, thing)
+            return self.recreate(arguments, item)
         except ValidationError:
             return None
 
-    def has_valid_ids(self, known: Arguments, thing: M) -> bool:
+    def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
         """Return whether the server sent valid IDs for an item, so that requests can name the item."""
         try:
-            named = self.ids(known, thing).values()
-            for name in named:
+            values = self.ids(arguments, item).values()
+            for name in values:
                 if isinstance(name, str):
                     _ID.validate_python(name)
         except (AttributeError, ValidationError):
             return False  # The ID is missing, or is not valid in a request.
-        return all(named)
+        return all(values)
 
-    def arguments_for(self, known: Arguments, thing: M) -> Arguments:
+    def arguments_for(self, arguments: Arguments, item: M) -> Arguments:
         """Return the arguments for operations on an item and on its children."""
-        return {**known, **self.ids(known, thing)}
+        return {**arguments, **self.ids(arguments, item)}
 
 
-def build_operation(operation: type[Operation[Any]], known: Arguments) -> Operation[Any]:
+def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
     """Build an operation from those arguments that it has fields for."""
-    return operation(**{name: value for name, value in known.items() if name in operation.model_fields})
+    return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
-def build_full_list(operation: type[Operation[Any]], known: Arguments) -> Operation[Any]:
+def build_full_list(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
     """Build the operation that lists as many items as one response can hold."""
-    return build_operation(operation, {**known, **_limit(operation, PAGE_SIZE)})
+    return build_operation(operation, {**arguments, **_limit(operation, PAGE_SIZE)})
 
 
 def _limit(operation: type[Operation[Any]], page: int) -> Arguments:
     return {"limit": page} if page and issubclass(operation, Listing) else {}
 
 
-def names_by_id(answer: Any) -> dict[str, str]:
+def names_by_id(response: Any) -> dict[str, str]:
     """Return the names of all objects in a response, however deeply nested, by their IDs."""
-    found: dict[str, str] = {}
-    waiting: list[Any] = [answer]
-    while waiting:
-        value = waiting.pop()
+    names: dict[str, str] = {}
+    pending: list[Any] = [response]
+    while pending:
+        value = pending.pop()
         if isinstance(value, Model):
-            named = (getattr(value, name, "") for name in ("title", "name", "label"))
-            title = next(filter(None, named), "") or getattr(getattr(value, "space", None), "title", "")
+            values = (getattr(value, name, "") for name in ("title", "name", "label"))
+            title = next(filter(None, values), "") or getattr(getattr(value, "space", None), "title", "")
             if (name := getattr(value, "id", "")) and title:
-                found.setdefault(name, str(title))
-            waiting += [each for _, each in value]
+                names.setdefault(name, str(title))
+            pending += [each for _, each in value]
         elif isinstance(value, tuple):
-            waiting += value
-    return found
+            pending += value
+    return names

@@ -46,8 +46,8 @@ def _visitor_effects(each: site_structure.SiteSpace | site_structure.SiteSection
         return [
             f"Visitors to {each.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
         ]
-    where = each.urls.published
-    return [f"{where} and all links under it will stop working."] if where else []
+    url = each.urls.published
+    return [f"{url} and all links under it will stop working."] if url else []
 
 
 def _removed_spaces(each: site_structure.SiteSection) -> str:
@@ -174,12 +174,12 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
 
 def _destination(each: redirects.Redirect) -> str:
     """Return the target of a redirect: a URL, or the id of a page or part of the site."""
-    to = each.destination
-    return to.url or to.site_section_id or to.page_id or to.site_space_id or ""
+    destination = each.destination
+    return destination.url or destination.site_section_id or destination.page_id or destination.site_space_id or ""
 
 
-def _recreate_redirect(known: Arguments, each: redirects.Redirect) -> Operation[Any] | None:
-    values = {**known, "source": each.source, "destination": each.destination.model_dump(exclude_none=True)}
+def _recreate_redirect(arguments: Arguments, each: redirects.Redirect) -> Operation[Any] | None:
+    values = {**arguments, "source": each.source, "destination": each.destination.model_dump(exclude_none=True)}
     is_known = each.destination.kind in ("site-section", "site-space", "site-page")
     return build_operation(redirects.Create, values) if is_known else None
 
@@ -238,7 +238,7 @@ MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
         TableColumn("HEADERS", lambda each: ", ".join(each.headers), drop_rank=1),
     ),
     secret_fields=frozenset({"headers"}),
-    recreate=lambda known, each: build_operation(mcp_servers.Create, {**known, "name": each.name, "url": each.url, "headers": dict(each.headers)}),
+    recreate=lambda arguments, each: build_operation(mcp_servers.Create, {**arguments, "name": each.name, "url": each.url, "headers": dict(each.headers)}),
     permissions=_EDITORS,
 )  # fmt: skip
 CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
@@ -255,7 +255,7 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
 ADAPTIVE_SCHEMA: Resource[adaptive_schema.AdaptiveSchema] = Resource(
     "adaptive schema", "adaptive schema", adaptive_schema.Get, page_size=0, is_single=True,
     description="The JSON Schema for the visitor claims that you can use in conditions.",
-    items=lambda answer: (answer,),
+    items=lambda response: (response,),
     create=adaptive_schema.Update, update=adaptive_schema.Update,
     title=lambda each: "Adaptive schema",
     key=lambda each: "schema",
@@ -281,7 +281,7 @@ SITE_MEMBERS: Resource[sites.SitePermission] = Resource(
 PUBLISHED_CONTENT: Resource[site_tree.PartRow] = Resource(
     "part", "published content", sites.GetPublished,
     description="The site as visitors see it.",
-    items=lambda answer: site_tree.part_rows(answer.structure),
+    items=lambda response: site_tree.part_rows(response.structure),
     command=_SEARCH_COMMAND,
     unavailable_reason=lambda site: None if site.published else "This site is not published, so visitors see nothing. Publish the site first.",
     resolve_row=lambda row: (OTHER_PARTS, row.part),
@@ -299,7 +299,7 @@ SITES: Resource[sites.Site] = Resource(
     description="A site publishes spaces on the web.",
     get=sites.Get, create=sites.Create, update=sites.Update, delete=sites.Delete,
     title=lambda each: each.title or each.id,
-    ids=lambda known, each: {"at": SiteRef(organization_id=known["at"].organization_id, site_id=each.id)},
+    ids=lambda arguments, each: {"at": SiteRef(organization_id=arguments["at"].organization_id, site_id=each.id)},
     columns=(
         TableColumn("SITE", "title"),
         TableColumn("PUBLISHED", "published", 9),

@@ -59,8 +59,8 @@ def children_of(part: Part) -> tuple[Part, ...]:
         case SiteSection():
             return tuple(each.model_copy(update={"section": part.id}) for each in part.site_spaces)
         case SectionGroup():
-            held = part.children or part.sections
-            return tuple(_in_group(each, part.id) for each in held)
+            children = part.children or part.sections
+            return tuple(_in_group(each, part.id) for each in children)
     return ()
 
 
@@ -72,25 +72,25 @@ def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
     """Return a row for each part, in the order of the site."""
     parts = list(walk(structure))
     titles = [title_of(part) for part, _ in parts]
-    ends, within = [len(parts)] * len(parts), list[int]()
-    for at, (_, depth) in enumerate(parts):
-        while within and parts[within[-1]][1] >= depth:
-            ends[within.pop()] = at
-        within.append(at)
-    found: dict[str, PartRow] = {}
-    for at, (part, depth) in enumerate(parts):
-        child_titles = " ".join(titles[at + 1 : ends[at]])
-        found.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, child_titles=child_titles))
-    return tuple(found.values())
+    ends, ancestors = [len(parts)] * len(parts), list[int]()
+    for index, (_, depth) in enumerate(parts):
+        while ancestors and parts[ancestors[-1]][1] >= depth:
+            ends[ancestors.pop()] = index
+        ancestors.append(index)
+    result: dict[str, PartRow] = {}
+    for index, (part, depth) in enumerate(parts):
+        child_titles = " ".join(titles[index + 1 : ends[index]])
+        result.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, child_titles=child_titles))
+    return tuple(result.values())
 
 
 def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
     """Return all parts with their depth, each before its children."""
-    waiting: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
-    while waiting:
-        part, depth = waiting.pop()
+    pending: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
+    while pending:
+        part, depth = pending.pop()
         yield part, depth
-        waiting += [(each, depth + 1) for each in reversed(children_of(part))]
+        pending += [(each, depth + 1) for each in reversed(children_of(part))]
 
 
 def parent_id(part: Part) -> str | None:
@@ -103,33 +103,33 @@ def pointer(part: Movable) -> Pointer:
     return Pointer(type=part.object, id=part.id)
 
 
-def movable_children(structure: SiteStructure, holder: str | None) -> list[Movable]:
+def movable_children(structure: SiteStructure, parent: str | None) -> list[Movable]:
     """Return the movable children of a part, or of the site."""
-    if holder is None:
-        found: Sequence[Part] = structure.structure
+    if parent is None:
+        result: Sequence[Part] = structure.structure
     else:
-        found = next((children_of(part) for part, _ in walk(structure) if part.id == holder), ())
-    return [part for part in found if not isinstance(part, OtherPart)]
+        result = next((children_of(part) for part, _ in walk(structure) if part.id == parent), ())
+    return [part for part in result if not isinstance(part, OtherPart)]
 
 
 def step_position(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Position | None:
     """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
-    row = movable_children(structure, parent_id(part))
-    ids = [each.id for each in row]
-    to = ids.index(part.id) + step if part.id in ids else -1
-    if not 0 <= to < len(row):
+    siblings = movable_children(structure, parent_id(part))
+    ids = [each.id for each in siblings]
+    new_index = ids.index(part.id) + step if part.id in ids else -1
+    if not 0 <= new_index < len(siblings):
         return None
-    return Position(before=pointer(row[to])) if step < 0 else Position(after=pointer(row[to]))
+    return Position(before=pointer(siblings[new_index])) if step < 0 else Position(after=pointer(siblings[new_index]))
 
 
 def current_position(structure: SiteStructure, part: Movable) -> Position | None:
     """Return the present position of a part, to undo a move. None if the part has no sibling."""
-    row = movable_children(structure, parent_id(part))
-    ids = [each.id for each in row]
-    at = ids.index(part.id) if part.id in ids else 0
-    if at > 0:
-        return Position(after=pointer(row[at - 1]))
-    return Position(before=pointer(row[1])) if len(row) > 1 else None
+    siblings = movable_children(structure, parent_id(part))
+    ids = [each.id for each in siblings]
+    index = ids.index(part.id) if part.id in ids else 0
+    if index > 0:
+        return Position(after=pointer(siblings[index - 1]))
+    return Position(before=pointer(siblings[1])) if len(siblings) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -146,77 +146,83 @@ class MoveTarget:
 
 def move_targets(structure: SiteStructure, part: Movable) -> list[MoveTarget]:
     """Return the possible parents of a part: sections for a space, and section groups or the site for other parts."""
-    wanted = SiteSection if isinstance(part, SiteSpace) else SectionGroup
-    below = {part.id} | {each.id for each, _ in walk(SiteStructure.model_construct(structure=children_of(part)))}
-    found = [
+    parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
+    descendant_ids = {part.id} | {
+        each.id for each, _ in walk(SiteStructure.model_construct(structure=children_of(part)))
+    }
+    result = [
         MoveTarget(each.id, title_of(each), depth, _other_children(structure, part, each.id))
         for each, depth in walk(structure)
-        if isinstance(each, wanted) and each.id not in below
+        if isinstance(each, parent_type) and each.id not in descendant_ids
     ]
     if not isinstance(part, SiteSpace) or parent_id(part) is None:
-        found.insert(0, MoveTarget(None, "Top level of the site", 0, _other_children(structure, part, None)))
-    return found
+        result.insert(0, MoveTarget(None, "Top level of the site", 0, _other_children(structure, part, None)))
+    return result
 
 
-def _other_children(structure: SiteStructure, part: Movable, holder: str | None) -> tuple[Movable, ...]:
-    alike = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
-    return tuple(each for each in movable_children(structure, holder) if each.id != part.id and isinstance(each, alike))
+def _other_children(structure: SiteStructure, part: Movable, parent: str | None) -> tuple[Movable, ...]:
+    allowed_types = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
+    return tuple(
+        each for each in movable_children(structure, parent) if each.id != part.id and isinstance(each, allowed_types)
+    )
 
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
     """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
     part = next((each for each, _ in walk(structure) if each.id == sort.item.id), None)
-    beside = sort.position.before or sort.position.after
-    if part is None or beside is None or all(each.id != beside.id for each, _ in walk(structure)):
+    neighbour = sort.position.before or sort.position.after
+    if part is None or neighbour is None or all(each.id != neighbour.id for each, _ in walk(structure)):
         return structure
     step = 0 if sort.position.before else 1
 
-    def arranged(parts: Sequence[Part], holder: str | None) -> tuple[Part, ...]:
-        row = [_with_children(each, arranged(children_of(each), each.id)) for each in parts if each.id != part.id]
-        at = next((index for index, each in enumerate(row) if each.id == beside.id), None)
-        if at is not None:
-            row.insert(at + step, _with_parent(part, holder))
-        return tuple(row)
+    def rearranged(parts: Sequence[Part], parent: str | None) -> tuple[Part, ...]:
+        siblings = [
+            _with_children(each, rearranged(children_of(each), each.id)) for each in parts if each.id != part.id
+        ]
+        index = next((index for index, each in enumerate(siblings) if each.id == neighbour.id), None)
+        if index is not None:
+            siblings.insert(index + step, _with_parent(part, parent))
+        return tuple(siblings)
 
-    return structure.model_copy(update={"structure": arranged(structure.structure, None)})
-
-
-def _with_parent(part: Part, holder: str | None) -> Part:
-    return part.model_copy(update={"section": holder}) if isinstance(part, SiteSpace) else _in_group(part, holder)
+    return structure.model_copy(update={"structure": rearranged(structure.structure, None)})
 
 
-def _with_children(part: Part, inside: tuple[Part, ...]) -> Part:
+def _with_parent(part: Part, parent: str | None) -> Part:
+    return part.model_copy(update={"section": parent}) if isinstance(part, SiteSpace) else _in_group(part, parent)
+
+
+def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
     match part:
         case SiteSection():
-            return part.model_copy(update={"site_spaces": inside})
+            return part.model_copy(update={"site_spaces": children})
         case SectionGroup():
-            return part.model_copy(update={"children": inside, "sections": ()})
+            return part.model_copy(update={"children": children, "sections": ()})
     return part
 
 
 def set_default(structure: SiteStructure, part: Movable) -> SiteStructure:
     """Return the structure after a part became the default. A site has only one default section."""
-    holder, is_space = parent_id(part), isinstance(part, SiteSpace)
+    parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
-    def marked(parts: Sequence[Part]) -> tuple[Part, ...]:
-        row: list[Part] = []
+    def with_default(parts: Sequence[Part]) -> tuple[Part, ...]:
+        siblings: list[Part] = []
         for each in parts:
-            changed = _with_children(each, marked(children_of(each)))
-            if _is_sibling(changed, is_space, holder):
-                changed = changed.model_copy(update={"default": changed.id == part.id})
-            row.append(changed)
-        return tuple(row)
+            updated = _with_children(each, with_default(children_of(each)))
+            if _is_sibling(updated, is_space, parent):
+                updated = updated.model_copy(update={"default": updated.id == part.id})
+            siblings.append(updated)
+        return tuple(siblings)
 
-    return structure.model_copy(update={"structure": marked(structure.structure)})
+    return structure.model_copy(update={"structure": with_default(structure.structure)})
 
 
 def sibling_default(structure: SiteStructure, part: Movable) -> Movable | None:
     """Return the present default among the siblings of a part. None if no other part is the default."""
-    is_space, holder = isinstance(part, SiteSpace), parent_id(part)
-    chosen = (each for each, _ in walk(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
-    return next((each for each in chosen if each.id != part.id and _is_sibling(each, is_space, holder)), None)
+    is_space, parent = isinstance(part, SiteSpace), parent_id(part)
+    defaults = (each for each, _ in walk(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
+    return next((each for each in defaults if each.id != part.id and _is_sibling(each, is_space, parent)), None)
 
 
-def _is_sibling(part: Part, is_space: bool, holder: str | None) -> bool:
+def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
     """Return whether a part is a space of the parent `holder`, or else a section."""
-    return isinstance(part, SiteSpace) and parent_id(part) == holder if is_space else isinstance(part, SiteSection)
+    return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)

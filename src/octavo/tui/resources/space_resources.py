@@ -11,7 +11,7 @@ MANAGED_SPACES: Resource[spaces.Space] = Resource(
     description="A space holds pages, with their version history, comments, and change requests.",
     get=spaces.Get, create=spaces.Create, update=spaces.Update, delete=spaces.Delete,
     title=lambda each: each.title or "Untitled",
-    ids=lambda known, each: {"at": each.ref},
+    ids=lambda arguments, each: {"at": each.ref},
     columns=(
         TableColumn("SPACE", "title"),
         TableColumn("VISIBILITY", "visibility", 15, is_code=True),
@@ -26,5 +26,5 @@ MANAGED_SPACES: Resource[spaces.Space] = Resource(
         for number, what in ((each.change_requests_open + each.change_requests_draft, "open or draft change request"), (each.comments, "open comment"))
         if number
     ],
-    recreate=lambda known, each: spaces.Restore(at=each.ref),
+    recreate=lambda arguments, each: spaces.Restore(at=each.ref),
 )  # fmt: skip

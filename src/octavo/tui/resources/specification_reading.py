@@ -28,44 +28,44 @@ _PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
-async def specification_facts(live: Live, known: Arguments, thing: openapi.OpenApiSpec) -> DetailFacts:
+async def specification_facts(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> DetailFacts:
     """Return the latest version that the server could process."""
-    if thing.last_version is None:
+    if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
-    found = await live.send(openapi.GetLatestVersion(at=known["at"], spec_slug=thing.slug))
-    age = f", processed {long_age(found.created_at)}" if found.created_at is not None else ""
+    version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))
+    age = f", processed {long_age(version.created_at)}" if version.created_at is not None else ""
     return (
-        ("latest version", f"{found.id}{age}"),
+        ("latest version", f"{version.id}{age}"),
         ("text", "press enter to list the versions, select the latest version (the last in the list), and press enter"),
     )
 
 
-async def watch_processing(shell: Shell, known: Arguments, sent: Operation[Any], answer: Any) -> None:
+async def watch_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
     """Report the result of an upload once the server has processed it, and refresh pages that show its operations."""
     live, slug = (
         shell.session.live,
-        getattr(answer, "slug", "") or getattr(sent, "slug", "") or known.get("spec_slug", ""),
+        getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", ""),
     )
-    asked = openapi.Get(at=known["at"], spec_slug=slug)
+    request = openapi.Get(at=arguments["at"], spec_slug=slug)
     try:
         with meanwhile(shell, f"Processing {slug}…"):
-            now = await live.fetch(asked)
+            current = await live.fetch(request)
             for _ in range(STATUS_REQUESTS):
-                if now.processing_state not in _PENDING_STATES:
+                if current.processing_state not in _PENDING_STATES:
                     break
                 await asyncio.sleep(STATUS_INTERVAL)
-                now = await live.fetch(asked)
+                current = await live.fetch(request)
         live.touched(sent)
-        if now.last_process_error_code:
-            code = f"{label(now.last_process_error_code)}."
-            why = next((each.message for each in now.last_processed_errors if each.message), code)
-            shell.say(f"Could not process {slug}: {why} The previous version is still in use.", tone="failed")
-        elif now.processing_state in _PENDING_STATES:
+        if current.last_process_error_code:
+            code = f"{label(current.last_process_error_code)}."
+            reason = next((each.message for each in current.last_processed_errors if each.message), code)
+            shell.say(f"Could not process {slug}: {reason} The previous version is still in use.", tone="failed")
+        elif current.processing_state in _PENDING_STATES:
             shell.say(f"The server is still processing {slug}. Press r to check again.", tone="care")
         else:
-            text = await live.fetch(openapi.GetLatestContent(at=known["at"], spec_slug=slug))
-            if live.peek(listed := openapi.List(at=known["at"], limit=100)).value is not None:
-                await live.fetch(listed)
+            text = await live.fetch(openapi.GetLatestContent(at=arguments["at"], spec_slug=slug))
+            if live.peek(list_operation := openapi.List(at=arguments["at"], limit=100)).value is not None:
+                await live.fetch(list_operation)
             live.specifications_read += 1
             shell.say(f"Processed {slug}: {_operation_count(text)}. Pages that show its operations are up to date.")
     except ApiError as error:
@@ -83,42 +83,42 @@ def _operation_count(text: openapi.VersionContent) -> str:
     return plural(count, "operation")
 
 
-def open_version(shell: Shell, known: Arguments, version: openapi.Version) -> None:
+def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
     """Show the text of a version. Only the latest version can be shown: for others the server sends only a URL."""
-    shell.background(_show_version(shell, known, version))
+    shell.background(_show_version(shell, arguments, version))
 
 
-async def _show_version(shell: Shell, known: Arguments, version: openapi.Version) -> None:
+async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # lazy: the Markdown parser and the reader, rarely used here
     from octavo.tui.reader.note import NoteSheet
     from octavo.tui.render.deferred_loaders import deferred_content
 
-    asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
-    on_show = shell.screen
+    request = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
+    screen = shell.screen
     try:
-        with meanwhile(shell, f"Loading {known['spec_slug']}…"):
-            last = await shell.session.live.send(openapi.GetLatestVersion(**asked))
-            if last.id != version.id:
+        with meanwhile(shell, f"Loading {arguments['spec_slug']}…"):
+            latest = await shell.session.live.send(openapi.GetLatestVersion(**request))
+            if latest.id != version.id:
                 shell.say(
                     "Octavo can show only the latest version. Press Y to copy a link to this version.", tone="care"
                 )
                 return
-            found = await shell.session.live.fetch(openapi.GetLatestContent(**asked))
+            content = await shell.session.live.fetch(openapi.GetLatestContent(**request))
     except ApiError as error:
         shell.say(f"Could not load the specification: {error}", tone="failed")
         return
-    text = await asyncio.to_thread(_as_text, found.filesystem)
-    left = (
+    text = await asyncio.to_thread(_as_text, content.filesystem)
+    note = (
         f"\n\nOnly the first {MAX_SHOWN:,} of {len(text):,} characters are shown.\n" if len(text) > MAX_SHOWN else "\n"
     )
-    document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN]}\n```{left}")
-    if shell.screen is on_show:
+    document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN]}\n```{note}")
+    if shell.screen is screen:
         shell.push_screen(
             NoteSheet(
                 Block("note", children=document.blocks, key=version.id),
                 deferred_content(diagrams=False),
-                known["spec_slug"],
+                arguments["spec_slug"],
             )
         )
 

@@ -24,24 +24,24 @@ class TableState:
 
     def __init__(self, resource: Resource[Any], state: StateDb) -> None:
         self.resource, self._state = resource, state
-        kept = state.get_fact(self._fact_name("columns"))
+        saved_titles = state.get_fact(self._fact_name("columns"))
         titles = {each.title for each in resource.columns}
         # Columns can be renamed in a new version of Octavo. A choice with an unknown title is ignored.
-        is_whole = isinstance(kept, list) and titles.issuperset(kept)
-        chosen = [each for each in resource.columns if is_whole and each.title in kept]
-        self.columns = tuple(chosen or (each for each in resource.columns if each.is_shown))
+        is_valid = isinstance(saved_titles, list) and titles.issuperset(saved_titles)
+        saved = [each for each in resource.columns if is_valid and each.title in saved_titles]
+        self.columns = tuple(saved or (each for each in resource.columns if each.is_shown))
         """Visible columns."""
         order = state.get_fact(self._fact_name("order"))
-        by, descends = order if isinstance(order, list) and len(order) == 2 else (resource.default_sort, False)
-        self.sort_column = next((each for each in resource.columns if each.title == by), None)
+        column, is_descending = order if isinstance(order, list) and len(order) == 2 else (resource.default_sort, False)
+        self.sort_column = next((each for each in resource.columns if each.title == column), None)
         """Column to sort by. None for the order of the server."""
-        self.is_descending = bool(descends)
+        self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
         self._sort_keys: dict[TableColumn[Any], list[str | float | None]] = {}
         """Sort keys of the last sorted items, for each column sorted by."""
 
-    def _fact_name(self, what: str) -> str:
-        return f"{what} of {self.resource.name}"
+    def _fact_name(self, kind: str) -> str:
+        return f"{kind} of {self.resource.name}"
 
     def headings(self) -> list[row_list.Column]:
         """Return the headings of the list, with an arrow at the column to sort by."""
@@ -56,41 +56,41 @@ class TableState:
             for at, each in enumerate(self.columns)
         ]
 
-    def render_row(self, thing: Any, names: NameOf) -> Row:
+    def render_row(self, item: Any, name_of: NameOf) -> Row:
         """Return the row for an item."""
-        cells = [each.cell(thing, names) for each in self.columns]
+        cells = [each.cell(item, name_of) for each in self.columns]
         first = Content(cells[0]) if cells and isinstance(cells[0], str) else cells[0] if cells else ""
         return Row(cells=(first, *cells[1:]))
 
-    def search_text(self, thing: Any, names: NameOf) -> str:
+    def search_text(self, item: Any, name_of: NameOf) -> str:
         """Return the text that a filter searches, including hidden columns."""
-        return " ".join([each.search_text(thing, names) for each in self.resource.columns])
+        return " ".join([each.search_text(item, name_of) for each in self.resource.columns])
 
     def clear_sort_keys(self) -> None:
         """Forget the sort keys after names or items have changed."""
         self._sorted_items, self._sort_keys = (), {}
 
-    def sort_items(self, things: Iterable[Any], names: NameOf) -> Sequence[Any]:
+    def sort_items(self, items: Iterable[Any], name_of: NameOf) -> Sequence[Any]:
         """Return the items in the chosen order."""
-        by, things = self.sort_column, tuple(things)
-        if by is None:
-            return things
-        if len(things) != len(self._sorted_items) or not all(map(is_, things, self._sorted_items)):
-            self._sorted_items, self._sort_keys = things, {}
-        if (keys := self._sort_keys.get(by)) is None:
-            keys = self._sort_keys[by] = [by.sort_key(each, names) for each in things]
+        column, items = self.sort_column, tuple(items)
+        if column is None:
+            return items
+        if len(items) != len(self._sorted_items) or not all(map(is_, items, self._sorted_items)):
+            self._sorted_items, self._sort_keys = items, {}
+        if (keys := self._sort_keys.get(column)) is None:
+            keys = self._sort_keys[column] = [column.sort_key(each, name_of) for each in items]
         # Indexes instead of pairs: many new objects would trigger the garbage collector during the sort.
-        there = [place for place, key in enumerate(keys) if key is not None]
-        there.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
-        return [things[place] for place in there] + [
-            thing for thing, key in zip(things, keys, strict=True) if key is None
+        indexes = [index for index, key in enumerate(keys) if key is not None]
+        indexes.sort(key=cast(Callable[[int], Any], keys.__getitem__), reverse=self.is_descending)
+        return [items[index] for index in indexes] + [
+            item for item, key in zip(items, keys, strict=True) if key is None
         ]
 
-    def sort_by(self, by: TableColumn[Any] | None) -> None:
+    def sort_by(self, column: TableColumn[Any] | None) -> None:
         """Sort by a column, or reverse the order if the column is the present one."""
-        self.is_descending = by is not None and by is self.sort_column and not self.is_descending
-        self.sort_column = by
-        self._state.set_fact(self._fact_name("order"), [by.title if by is not None else "", self.is_descending])
+        self.is_descending = column is not None and column is self.sort_column and not self.is_descending
+        self.sort_column = column
+        self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])
 
     def toggle_column(self, column: TableColumn[Any]) -> None:
         """Show or hide a column. The last visible column stays."""

@@ -23,9 +23,9 @@ LOADING: DetailFacts = (("", "Loading…"),)
 class DetailLoader:
     """Loads the details of one row at a time."""
 
-    def __init__(self, view: View, live: Callable[[], Live], changed: Callable[[], None]) -> None:
+    def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
         """`changed` is called when details are loaded."""
-        self._view, self._live, self._on_loaded = view, live, changed
+        self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None
         self._timer: Timer | None = None
@@ -36,18 +36,18 @@ class DetailLoader:
         self._facts.clear()
         self._stop()
 
-    def details_of(self, resource: Resource[Any], known: Arguments, thing: Any | None) -> DetailFacts:
+    def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
         """Return the details of an item. If they are not loaded, load them once the cursor stays on the row."""
-        if resource.load_details is None or thing is None:
+        if resource.load_details is None or item is None:
             self._stop()
             return ()
-        key = (resource.plural, resource.key(thing))
+        key = (resource.plural, resource.key(item))
         if key in self._facts:
             return self._facts[key]
         if key != self._key:
             self._stop()
             self._key = key
-            self._timer = self._view.set_timer(LOAD_DELAY, lambda: self._start(resource, known, thing, key))
+            self._timer = self._view.set_timer(LOAD_DELAY, lambda: self._start(resource, arguments, item, key))
         return LOADING
 
     def _stop(self) -> None:
@@ -57,15 +57,15 @@ class DetailLoader:
         if self._worker is not None:
             self._worker.cancel()
 
-    def _start(self, resource: Resource[Any], known: Arguments, thing: Any, key: tuple[str, str]) -> None:
+    def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
         # Not a coroutine, because that of a worker canceled before its start would never be awaited.
-        ask = partial(self._load, resource, known, thing, key)
-        self._worker = self._view.run_worker(ask, exclusive=True, group="telling")
+        load = partial(self._load, resource, arguments, item, key)
+        self._worker = self._view.run_worker(load, exclusive=True, group="telling")
 
-    async def _load(self, resource: Resource[Any], known: Arguments, thing: Any, key: tuple[str, str]) -> None:
+    async def _load(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
         assert resource.load_details is not None, "checked above"
         try:
-            self._facts[key] = await resource.load_details(self._live(), known, thing)
+            self._facts[key] = await resource.load_details(self._live(), arguments, item)
         except ApiError as error:
             self._facts[key] = (("error", f"Could not load more details: {error}"),)
         except ValidationError:

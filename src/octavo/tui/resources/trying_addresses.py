@@ -24,32 +24,32 @@ MAX_SPACES = 100
 """Most spaces in the search results."""
 
 
-def open_link_test(app: Shell, place: CreateTarget, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
+def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Ask for a link and show where it leads, until the dialog is closed."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_show_result(app, place, answer.text))
+            app.background(_show_result(app, target, answer.text))
 
-    field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
+    field = Field("Link", link, placeholder="/old/page", required="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
     app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
 
 
-async def _show_result(app: Shell, place: CreateTarget, address: str) -> None:
+async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
     try:
-        facts = result_facts(await redirect_reading.test_link(app.session.live, place.arguments["at"], address))
+        facts = result_facts(await redirect_reading.test_link(app.session.live, target.arguments["at"], address))
     except ApiError as error:
         facts = (Fact("bad", "error", str(error)),)
-    open_link_test(app, place, address, facts)
+    open_link_test(app, target, address, facts)
 
 
-def result_facts(way: LinkTestResult) -> tuple[Fact, ...]:
+def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
     """Return the steps of a link as facts."""
-    first, *others = way.chain.steps
-    facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in others)]
-    match way.chain.end:
+    first, *further_steps = result.chain.steps
+    facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in further_steps)]
+    match result.chain.end:
         case "loop":
             facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
@@ -60,38 +60,38 @@ def result_facts(way: LinkTestResult) -> tuple[Fact, ...]:
                     "The redirect leads to a page, section, or space that is no longer on the site.",
                 )
             )
-        case "leads" if not way.has_redirect:
-            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_page_at_path(way)}"))
+        case "leads" if not result.has_redirect:
+            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_page_at_path(result)}"))
         case "leads":
-            facts.append(Fact("ok", "page", way.target or "outside this site, or an unknown part of the site"))
-    facts.append(Fact("note", "redirects", way.summary))
+            facts.append(Fact("ok", "page", result.target or "outside this site, or an unknown part of the site"))
+    facts.append(Fact("note", "redirects", result.summary))
     return tuple(facts)
 
 
-def _page_at_path(way: LinkTestResult) -> str:
-    return f"Visitors see {way.target}." if way.target else "Visitors see the page at this path, if there is one."
+def _page_at_path(result: LinkTestResult) -> str:
+    return f"Visitors see {result.target}." if result.target else "Visitors see the page at this path, if there is one."
 
 
-def open_site_search(app: Shell, place: CreateTarget) -> None:
+def open_site_search(app: Shell, target: CreateTarget) -> None:
     """Ask for a query, list the pages of the site that match, and open the chosen page."""
     from octavo.tui.widgets.confirm import Confirm, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_show_results(app, place, answer.text[:MAX_QUERY_LENGTH]))
+            app.background(_show_results(app, target, answer.text[:MAX_QUERY_LENGTH]))
 
     field = Field("Search for", required="Type the words to search for.")
     app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
-async def _show_results(app: Shell, place: CreateTarget, words: str) -> None:
+async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
-    op = search.InSite(at=place.arguments["at"], query=words, scope=search.All(), limit=MAX_SPACES)
+    op = search.InSite(at=target.arguments["at"], query=query, scope=search.All(), limit=MAX_SPACES)
     try:
-        with meanwhile(app, f"Searching for “{words}”…"):
-            found = await app.session.live.send(op)
+        with meanwhile(app, f"Searching for “{query}”…"):
+            results = await app.session.live.send(op)
     except ApiError as error:
         app.say(f"Could not search the site: {error}", tone="failed")
         return
@@ -102,7 +102,7 @@ async def _show_results(app: Shell, place: CreateTarget, words: str) -> None:
             detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
             off="" if app.workspace.space(hit.id) else "You do not have access to this space.",
         )
-        for hit in found.items
+        for hit in results.items
         for page in hit.pages
     ]
 
@@ -110,8 +110,8 @@ async def _show_results(app: Shell, place: CreateTarget, words: str) -> None:
         if route is not None:
             app.go(route)
 
-    more = "first " if found.next is not None else ""
-    title = f"“{words}”: {more}{plural(len(choices), 'page')}"
+    more = "first " if results.next is not None else ""
+    title = f"“{query}”: {more}{plural(len(choices), 'page')}"
     app.push_screen(
         Picker(title, choices, empty="No pages contain these words. To search for other words, press esc, then t."),
         chosen,

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 TEST_COMMANDS: Commands[ConditionTest] = Commands(
     "condition",
     (
-        Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.leave(), priority=True),
+        Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.save_and_close(), priority=True),
         Command("next", "tab", "Next", "Switch between the condition and the claims", run=lambda _, view: view.focus_next(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-def open_condition(shell: Shell, known: Arguments, condition: Any) -> None:
+def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
     """Open the test of a condition."""
-    shell.push_screen(ConditionTest(shell, known["at"].site_id, condition.condition))
+    shell.push_screen(ConditionTest(shell, arguments["at"].site_id, condition.condition))
 
 
 class ConditionTest(Dialog[None]):
@@ -79,41 +79,41 @@ class ConditionTest(Dialog[None]):
                 yield TextButton("Close", "esc", id="no")
 
     def on_mount(self) -> None:
-        self._shell.before_end.add(self._keep_now)
+        self._shell.before_end.add(self._save_claims_now)
         self.query_one("#claims", TextEditor).focus()
-        self._judge()
+        self._update_outcome()
 
     def on_unmount(self) -> None:
-        self._shell.before_end.discard(self._keep_now)
+        self._shell.before_end.discard(self._save_claims_now)
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _typed(self) -> None:
-        self._judge()
+    def _handle_typing(self) -> None:
+        self._update_outcome()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        self._timer = self.set_timer(self._clock.typed(monotonic()), self._save_claims)
 
-    def _judge(self) -> None:
+    def _update_outcome(self) -> None:
         self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
 
     @property
     def outcome(self) -> str:
         """Return the result of the condition, or the error and its position."""
         try:
-            read = yaml_values.parse_yaml(self._claims)
+            parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:
             return f"Could not read the claims. {fault.place}: {fault.sentence}"
-        claims = read.value if read is not None else {}
+        claims = parsed.value if parsed is not None else {}
         if not isinstance(claims, dict):
             return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
         try:
-            is_so = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
+            is_met = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
         except conditions.ConditionError as fault:
             return f"Could not evaluate the condition. {fault}"
         return (
             "True: visitors with these claims see the content."
-            if is_so
+            if is_met
             else "False: visitors with these claims do not see the content."
         )
 
@@ -121,18 +121,18 @@ class ConditionTest(Dialog[None]):
     def _claims(self) -> str:
         return self.query_one("#claims", TextEditor).text
 
-    def _keep(self) -> None:
+    def _save_claims(self) -> None:
         self._clock.kept()
         self._draft.keep(self._claims)
 
-    def _keep_now(self) -> None:
+    def _save_claims_now(self) -> None:
         self._draft.keep_now(self._claims)
 
     @on(TextButton.Pressed)
-    def _pressed(self) -> None:
-        self.leave()
+    def _handle_button(self) -> None:
+        self.save_and_close()
 
-    def leave(self) -> None:
+    def save_and_close(self) -> None:
         """Save the claims and close the dialog."""
-        self._keep()
+        self._save_claims()
         self.dismiss(None)
