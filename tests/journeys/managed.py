@@ -177,7 +177,7 @@ class Forms:
     async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[Written, Operation[Any]]]:
         """What can be written to make one more, the least first."""
         assert kind.create is not None
-        fields = fields_of(kind.create, leave_out=frozenset(known), required=kind.required_fields)
+        fields = fields_of(kind.create, leave_out=frozenset(known), required_fields=kind.required_fields)
         begin = initial_texts(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
         tags = {each.name: each.choices[0] for each in fields if each.is_required and each.kind == "choice"}
         least = [{**begin, **tags}]
@@ -193,7 +193,7 @@ class Forms:
             values = await self.values(kind, known, place)
             more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
-            made = build_request(kind.create, fields, known, begin, written, anew=not SPECS[kind.create].changes)
+            made = build_request(kind.create, fields, known, begin, written, is_new=not SPECS[kind.create].changes)
             if made.operation is not None:
                 yield written, made.operation
 
@@ -210,7 +210,7 @@ class Forms:
                 continue
             for fits in await self.values(kind, here, field):
                 value = another(field, fits, begin[field.name])
-                made = build_request(kind.update, fields, here, begin, {**begin, field.name: value}, anew=False)
+                made = build_request(kind.update, fields, here, begin, {**begin, field.name: value}, is_new=False)
                 if made.operation is not None:
                     yield field.name, value, made.operation
 

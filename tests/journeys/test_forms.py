@@ -38,8 +38,13 @@ class Opened:
         self.sent: list[tuple[Any, Any]] = []
 
     async def open(self, operation: type[Operation[Any]], **more: Any) -> FormDialog:
-        keywords = {"title": "A form", "known": {"at": DOCS}, "draft": f"form {operation.__qualname__}", **more}
-        open_form(self.run.app, operation, sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
+        keywords = {
+            "title": "A form",
+            "arguments": {"at": DOCS},
+            "draft_name": f"form {operation.__qualname__}",
+            **more,
+        }
+        open_form(self.run.app, operation, on_sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
         await self.run.settle()
         dialog = self.run.app.screen
         assert isinstance(dialog, FormDialog)
@@ -48,7 +53,7 @@ class Opened:
     async def settings(self) -> FormDialog:
         """That of the site."""
         now = await self.run.app.session.live.fetch(sites.Get(at=DOCS))
-        return await self.open(sites.Update, now=now, read=sites.Get(at=DOCS), draft="form site docs")
+        return await self.open(sites.Update, item=now, item_reader=sites.Get(at=DOCS), draft_name="form site docs")
 
 
 def where(dialog: FormDialog) -> str:
@@ -175,14 +180,16 @@ async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(s
     section = site_structure.SiteSection(id="s1", title="Tides", description="High\nand low")
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
-        one = await form.open(mcp_servers.Update, known={"at": DOCS, "site_mcp_server_id": "m1"}, now=server)
+        one = await form.open(mcp_servers.Update, arguments={"at": DOCS, "site_mcp_server_id": "m1"}, item=server)
         assert one.state.parse().changed_fields == frozenset()
         await run.press("tab", "end", "z")
         made = one.state.parse().operation
         assert isinstance(made, mcp_servers.Update)
         assert made.url == f"{address}z"
         await run.press("ctrl+b", "escape")
-        two = await form.open(site_structure.UpdateSection, known={"at": DOCS, "site_section_id": "s1"}, now=section)
+        two = await form.open(
+            site_structure.UpdateSection, arguments={"at": DOCS, "site_section_id": "s1"}, item=section
+        )
         assert two.state.parse().changed_fields == frozenset()
         await run.see("High", "and low")
         assert not run.app.session.drafts.all()
@@ -211,7 +218,7 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
 async def test_what_it_names_is_picked(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
-        await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
+        await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
         await run.see("Members · press esc to finish")
         await run.type("Mara Lindqvist")
@@ -238,7 +245,7 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
     )
     async with stage.play(NOOR, start="sites") as run:
         form = Opened(run)
-        await form.open(teams.Create, known={"at": AT}, references={"members": some})
+        await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": some})
         await run.press(*"Divers", "tab", "enter")
         await run.see("first 40 shown · type to find more")
         await run.gone("Noor Haddad")
@@ -301,7 +308,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
 async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
-        dialog = await form.open(redirects.Create, references={"destination.site_space_id": SITE_SPACES})
+        dialog = await form.open(redirects.Create, reference_lists={"destination.site_space_id": SITE_SPACES})
         await run.see("Source", "Destination", "Kind")
         await run.gone("Site space", "Page")
         await run.press(*"/old", "tab", "enter")
@@ -408,7 +415,7 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         await run.gone("A form")
         assert len(run.gate.sent(sites.Update)) == 1
         assert form.sent[0][1] is None
-        await form.open(teams.Create, known={"at": AT})
+        await form.open(teams.Create, arguments={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
         await run.see("Nobody knows.", "Check the list before you send the form again.")
@@ -423,7 +430,7 @@ async def test_a_field_that_takes_an_object_shows_an_example(stage: Stage) -> No
         await form.open(mcp_servers.Create)
         await run.see("YAML or JSON, for example:", "  Authorization: Bearer YOUR_TOKEN")
         await run.press("escape")
-        await form.open(organizations.Update, known={"at": AT})
+        await form.open(organizations.Update, arguments={"at": AT})
         await run.see("type: rules", "- rule: require_at_least_one_approved_review")
 
 

@@ -63,10 +63,10 @@ async def a_form(run: Run) -> None:
         run.app,
         teams.Create,
         title="New team",
-        known=known,
-        references=picked,
-        draft="a form",
-        sent=lambda op, answer: None,
+        arguments=known,
+        reference_lists=picked,
+        draft_name="a form",
+        on_sent=lambda op, answer: None,
     )
     await run.see("New team")
     await run.type("Divers")

@@ -82,9 +82,9 @@ CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
 def test_an_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
-    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required=kind.required_fields)
+    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required_fields=kind.required_fields)
     empty = initial_texts(fields, None)
-    made = build_request(kind.create, fields, HERE, empty, empty, anew=True)
+    made = build_request(kind.create, fields, HERE, empty, empty, is_new=True)
     assert made.operation is None
     assert made.errors
 

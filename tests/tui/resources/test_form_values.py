@@ -125,7 +125,7 @@ def filled(
         if field.is_active(written) and field.name not in ONE_OF.get(SPECS[kind].name, ()):
             written[field.name] = fitting(field)
     written |= other
-    return build_request(kind, fields, known(kind), begin, written, anew=True), written
+    return build_request(kind, fields, known(kind), begin, written, is_new=True), written
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
@@ -144,7 +144,7 @@ def test_every_request_can_be_filled_in_with_all_it_has(kind: type[Operation[Any
     for field in fields:
         if field.is_active(written) and field.kind != "date":
             assert yaml_or_text(field, begin[field.name]) == yaml_or_text(field, written[field.name])
-    again = build_request(kind, fields, known(kind), begin, begin, anew=False)
+    again = build_request(kind, fields, known(kind), begin, begin, is_new=False)
     assert (again.operation, again.changed_fields, again.errors) == (None, frozenset(), {})
 
 
@@ -193,7 +193,7 @@ def test_every_limit_of_what_stands_in_an_address_is_said_at_its_field(
     fits = {each.name: fitting(each) for each in fields}
     for written, sentence in ((fits[field.name], ""), *too_much(field)):
         made = build_request(
-            kind, fields, elsewhere, initial_texts(fields, None), {**fits, field.name: written}, anew=True
+            kind, fields, elsewhere, initial_texts(fields, None), {**fits, field.name: written}, is_new=True
         )
         assert sentence in made.errors.get(field.name, ""), made.errors
         assert (field.name in made.errors) == bool(sentence)
@@ -338,7 +338,7 @@ def test_a_limit_of_one_is_singular() -> None:
 
 def everything(**other: str | None) -> FormResult:
     begin = initial_texts(ALL, None)
-    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, anew=True)
+    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, is_new=True)
 
 
 def test_what_is_written_becomes_what_the_model_has() -> None:
@@ -391,7 +391,7 @@ def test_what_is_wrong_is_said_as_the_thing_and_what_it_must_be(name: str, text:
 
 def changed_from(now: BaseModel, **written: str | None) -> FormResult:
     begin = initial_texts(ALL, now)
-    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, anew=False)
+    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, is_new=False)
 
 
 def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:

@@ -260,12 +260,12 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         app,
         imports.Create,
         title=f"Import pages into {where}",
-        known={"at": at},
-        draft=f"form import {space.id}",
-        sent=sent,
+        arguments={"at": at},
+        draft_name=f"form import {space.id}",
+        on_sent=sent,
         verb="Import",
         intro=f"The pages will be added after the last page. {live_now}",
-        doing="Importing… The server responds only after all the pages are imported.",
+        progress_notice="Importing… The server responds only after all the pages are imported.",
     )
 
 

@@ -65,13 +65,13 @@ def open_create_form(
         app,
         resource.create,
         title=resource.create_label,
-        known=arguments,
-        draft=f"form {resource.name} new {_place_path(resource, arguments)}",
-        references=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
+        arguments=arguments,
+        draft_name=f"form {resource.name} new {_place_path(resource, arguments)}",
+        reference_lists=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
         verb="Create" if resource.create_notice is None else resource.create_label,
-        required=resource.required_fields,
+        required_fields=resource.required_fields,
         intro=resource.create_intro or resource.description,
-        sent=sent,
+        on_sent=sent,
     )
 
 
@@ -89,12 +89,12 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
         app,
         action.operation,
         title=f"{action.name}: {name}",
-        known={**item_arguments, **action.values},
-        draft=f"form {resource.name} {resource.key(item)} {action.name} {_place_path(resource, arguments)}",
-        references=_reference_lists(app, resource, item_arguments),
+        arguments={**item_arguments, **action.values},
+        draft_name=f"form {resource.name} {resource.key(item)} {action.name} {_place_path(resource, arguments)}",
+        reference_lists=_reference_lists(app, resource, item_arguments),
         verb=action.name,
         intro=action.help,
-        sent=sent,
+        on_sent=sent,
     )
 
 
@@ -123,12 +123,12 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
         app,
         resource.update,
         title=name,
-        known=item_arguments,
-        now=resource.as_update(item),
-        read=read,
-        draft=f"form {resource.name} {resource.key(item)} {_place_path(resource, arguments)}",
-        references=_reference_lists(app, resource, item_arguments),
-        sent=sent,
+        arguments=item_arguments,
+        item=resource.as_update(item),
+        item_reader=read,
+        draft_name=f"form {resource.name} {resource.key(item)} {_place_path(resource, arguments)}",
+        reference_lists=_reference_lists(app, resource, item_arguments),
+        on_sent=sent,
     )
 
 
@@ -155,12 +155,12 @@ def open_bulk_edit_form(
         app,
         resource.update,
         title=f"Edit {count}",
-        known=item_arguments,
-        draft=f"form {resource.name} several {_place_path(resource, arguments)}",
-        references=_reference_lists(app, resource, item_arguments),
+        arguments=item_arguments,
+        draft_name=f"form {resource.name} several {_place_path(resource, arguments)}",
+        reference_lists=_reference_lists(app, resource, item_arguments),
         verb=f"Change {count}",
         intro="Fields that you leave empty stay unchanged in all selected items.",
-        sent=sent,
+        on_sent=sent,
     )
 
 

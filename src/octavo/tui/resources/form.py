@@ -58,16 +58,16 @@ def open_form(
     operation: type[Operation[T]],
     *,
     title: str,
-    known: Mapping[str, Any],
-    draft: str,
-    sent: Callable[[Operation[T], T | None], None],
-    now: Model | None = None,
-    references: Mapping[str, ReferenceList] = NO_LISTS,
-    read: ItemReader | None = None,
+    arguments: Mapping[str, Any],
+    draft_name: str,
+    on_sent: Callable[[Operation[T], T | None], None],
+    item: Model | None = None,
+    reference_lists: Mapping[str, ReferenceList] = NO_LISTS,
+    item_reader: ItemReader | None = None,
     verb: str = "",
     intro: str = "",
-    doing: str = "Sending…",
-    required: frozenset[str] = frozenset(),
+    progress_notice: str = "Sending…",
+    required_fields: frozenset[str] = frozenset(),
 ) -> None:
     """Open the form of a request, and send it. Unsent text is kept as a draft.
 
@@ -77,7 +77,21 @@ def open_form(
     or a function. `doing`: the notice while the server works. `required`: fields that must be filled in, although the API
     does not require them.
     """
-    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro, doing, required)
+    form = FormRequest(
+        shell,
+        operation,
+        title,
+        arguments,
+        item,
+        draft_name,
+        on_sent,
+        reference_lists,
+        item_reader,
+        verb,
+        intro,
+        progress_notice,
+        required_fields,
+    )
     shell.push_screen(FormDialog(FormState(form)))
 
 
@@ -128,7 +142,7 @@ class FormDialog(Dialog[None]):
         self._pickers = FormPickers(state, self._set_text)
         self._rows = {
             each.name: FieldRow(
-                each, state.texts[each.name], picked=self._pickers.is_picked(each), id=f"field-{number}"
+                each, state.texts[each.name], is_picked=self._pickers.is_picked(each), id=f"field-{number}"
             )
             for number, each in enumerate(state.fields)
         }
@@ -183,13 +197,13 @@ class FormDialog(Dialog[None]):
         """Limit the height of the fields on a low screen, so that the message and the buttons stay visible."""
         if not self.query(".form--body"):
             return
-        frame, body = self.query_one(Frame), self.query_one(".form--body")
-        others = sum(
+        frame, fields_container = self.query_one(Frame), self.query_one(".form--body")
+        other_height = sum(
             each.outer_size.height + each.styles.margin.height
             for each in frame.children
-            if each is not body and each.display
+            if each is not fields_container and each.display
         )
-        body.styles.max_height = max(3, self.size.height - others - 4)
+        fields_container.styles.max_height = max(3, self.size.height - other_height - 4)
 
     # Text of the fields
 
@@ -199,8 +213,8 @@ class FormDialog(Dialog[None]):
         row = next((each for each in message.control.ancestors if isinstance(each, FieldRow)), None)
         if row is None or row.is_picked:
             return
-        before, text = self.state.texts[row.field.name], row.text
-        if text != (before or ""):
+        previous, text = self.state.texts[row.field.name], row.text
+        if text != (previous or ""):
             self._set_text(row.field, text)
 
     def _set_text(self, field: FormField, text: str | None) -> None:
@@ -223,16 +237,16 @@ class FormDialog(Dialog[None]):
         state, self._validation_timer = self.state, None
         if not self.query(".form--buttons"):
             return
-        made = self._result = state.parse()
-        wrong = state.visible_errors(made)
+        result = self._result = state.parse()
+        errors = state.visible_errors(result)
         for name, row in self._rows.items():
             row.display = row.field.is_active(state.texts)
-            row.show_state(wrong.get(name, ""), changed=state.is_changed(name))
+            row.show_state(errors.get(name, ""), changed=state.is_changed(name))
             if row.is_picked:
                 row.show_label(self._pickers.label_of(row.field))
-        why = self.query_one(".form--why", ChangingText)
-        why.update(safe_lines(wrong.get(FORM, "") or self._message))
-        why.display = bool(wrong.get(FORM, "") or self._message)
+        message_line = self.query_one(".form--why", ChangingText)
+        message_line.update(safe_lines(errors.get(FORM, "") or self._message))
+        message_line.display = bool(errors.get(FORM, "") or self._message)
         button = self.query_one("#yes", TextButton)
         button.off = self.why_not_send() is not None
         self._show_hint()
@@ -256,18 +270,18 @@ class FormDialog(Dialog[None]):
         limits = (
             "" if row is None else _CHOICE_HINTS[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
         )
-        said = (row.field.hint, limits) if row is not None else ()
+        texts = (row.field.hint, limits) if row is not None else ()
         if row is not None and row.field.upload_kind:
-            said = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
-        about = " · ".join(each.rstrip(".") for each in said if each)
-        self.query_one(".form--about", ChangingText).update(safe_lines(about))
+            texts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
+        hint = " · ".join(each.rstrip(".") for each in texts if each)
+        self.query_one(".form--about", ChangingText).update(safe_lines(hint))
 
     @property
     def _focused_row(self) -> FieldRow | None:
         """The field with the cursor."""
         focused = self.focused
-        places = focused.ancestors if focused is not None else ()
-        return next((each for each in places if isinstance(each, FieldRow)), None)
+        ancestors = focused.ancestors if focused is not None else ()
+        return next((each for each in ancestors if isinstance(each, FieldRow)), None)
 
     @on(Input.Submitted)
     def _leave_field(self) -> None:
@@ -306,15 +320,15 @@ class FormDialog(Dialog[None]):
     @property
     def _file_row(self) -> FieldRow | None:
         """The field to choose a file for: the field with the cursor, or the only field that accepts a file."""
-        rows, here = self._file_rows, self._focused_row
-        return here if here in rows else rows[0] if len(rows) == 1 else None
+        rows, focused_row = self._file_rows, self._focused_row
+        return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 
     def why_no_file(self) -> str | None:
         """Return why no file can be chosen. None if a file can be chosen."""
         if self._file_row is not None:
             return None
-        named = " and ".join(each.field.label for each in self._file_rows)
-        return f"This field does not accept a file. These fields accept files: {named}."
+        labels = " and ".join(each.field.label for each in self._file_rows)
+        return f"This field does not accept a file. These fields accept files: {labels}."
 
     def choose_file(self) -> None:
         """Ask for a file and fill the field from it."""
@@ -356,9 +370,9 @@ class FormDialog(Dialog[None]):
     def reset_field(self) -> None:
         """Reset the field with the cursor."""
         if (row := self._focused_row) is not None:
-            before = self.state.initial_texts[row.field.name]
-            self._set_text(row.field, before)
-            row.set_text(before)
+            previous = self.state.initial_texts[row.field.name]
+            self._set_text(row.field, previous)
+            row.set_text(previous)
 
     # External editor
 
@@ -366,7 +380,7 @@ class FormDialog(Dialog[None]):
         """Edit the form as YAML in the user's editor."""
         state, shell = self.state, self._shell
         self._save_draft_now()
-        about = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
+        hint = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
         result = edit_text(
             shell,
             state.to_yaml(),
@@ -374,7 +388,7 @@ class FormDialog(Dialog[None]):
             name="form",
             suffix=".yaml",
             keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
-            about=about,
+            about=hint,
             line=state.yaml_error_line,
         )
         if not isinstance(result, Edited):
@@ -418,10 +432,10 @@ class FormDialog(Dialog[None]):
         """Send the form, or go to the first field with an error."""
         self.state.was_attempted = True
         self._validate_form()
-        made = self._result
-        if made.errors:
-            self._focus_error(made)
-        elif made.operation is None:
+        result = self._result
+        if result.errors:
+            self._focus_error(result)
+        elif result.operation is None:
             self._show_message(NOTHING_CHANGED)
         else:
             self._save_draft()
@@ -429,48 +443,48 @@ class FormDialog(Dialog[None]):
             self._send_task = self._shell.background(self._send_and_report())
 
     async def _send_and_report(self) -> None:
-        began = monotonic()
-        waiting = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - began))
+        started_at = monotonic()
+        seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         try:
-            sent = await self.state.send(self._show_progress)
+            on_sent = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
             if self in self.app.screen_stack:
                 self._show_message("Upload canceled. Nothing was sent. Your text is still here.")
             raise
         finally:
-            waiting.stop()
+            seconds_timer.stop()
         form = self.state.form
-        if isinstance(sent, SubmittedForm):
+        if isinstance(on_sent, SubmittedForm):
             self._close()
-            form.on_sent(sent.operation, sent.response)
+            form.on_sent(on_sent.operation, on_sent.response)
         elif self not in self.app.screen_stack:
-            self._shell.say(f"{form.title}: {sent} Your text is saved as a draft.", tone="failed")
+            self._shell.say(f"{form.title}: {on_sent} Your text is saved as a draft.", tone="failed")
         else:
             for name, row in self._rows.items():
                 row.set_text(self.state.texts[name])
-            self._show_message("" if self.state.server_errors else sent)
+            self._show_message("" if self.state.server_errors else on_sent)
             self._focus_error(self._result)
 
-    def _show_progress(self, words: str) -> None:
+    def _show_progress(self, message: str) -> None:
         """Show the progress without validating all fields."""
-        if self._progress.partition(":")[0] != words.partition(":")[0]:
+        if self._progress.partition(":")[0] != message.partition(":")[0]:
             self.refresh_bindings()  # During an upload, esc cancels the upload.
-        self._progress = words
-        for why in self.query(".form--why").results(ChangingText):
-            why.update(safe_lines(words))
-            why.display = True
+        self._progress = message
+        for message_line in self.query(".form--why").results(ChangingText):
+            message_line.update(safe_lines(message))
+            message_line.display = True
 
     def _show_seconds(self, seconds: float) -> None:
         if not self.state.is_uploading and self._progress:
             self._show_progress(f"{self._progress.partition(' · ')[0]} · {seconds:.0f} s")
 
-    def _show_message(self, words: str) -> None:
+    def _show_message(self, message: str) -> None:
         self._progress = ""
-        self._message = words
+        self._message = message
         self._validate_form()
 
-    def _focus_error(self, made: FormResult) -> None:
-        names = [*self.state.server_errors, *made.errors]
+    def _focus_error(self, result: FormResult) -> None:
+        names = [*self.state.server_errors, *result.errors]
         if first := next((row for name, row in self._rows.items() if name in names and row.display), None):
             first.input.focus()
 

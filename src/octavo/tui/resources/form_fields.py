@@ -109,9 +109,9 @@ class FormField:
         """Return the label of a choice. Other text is returned unchanged."""
         return label(choice) if choice in self.choices else choice
 
-    def is_active(self, written: Mapping[str, str | None]) -> bool:
+    def is_active(self, texts: Mapping[str, str | None]) -> bool:
         """Return whether the field belongs to the choices made in other fields."""
-        return all(written.get(each.name) in each.values for each in self.conditions)
+        return all(texts.get(each.name) in each.values for each in self.conditions)
 
 
 @dataclass(frozen=True)
@@ -127,48 +127,61 @@ class _Annotation:
 
 
 def fields_of(
-    operation: type[BaseModel], *, leave_out: frozenset[str] = frozenset(), required: frozenset[str] = frozenset()
+    operation: type[BaseModel],
+    *,
+    leave_out: frozenset[str] = frozenset(),
+    required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
     """Return the fields of the form of an operation, without its place and the fields that are known (`leave_out`).
 
     `required`: fields that must be filled in, although the API does not require them.
     """
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
-    asked_beside = set(spec.query) if spec is not None else set()
+    query_names = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
     hints = hints_of(operation)
-    found: list[FormField] = []
+    result: list[FormField] = []
     for name, info in operation.model_fields.items():
-        if name != "at" and name not in leave_out | asked_beside:
-            found += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
-    return tuple(replace(each, is_required=each.is_required or each.name in required) for each in found)
+        if name != "at" and name not in leave_out | query_names:
+            result += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
+    return tuple(replace(each, is_required=each.is_required or each.name in required_fields) for each in result)
 
 
-def constants_of(operation: type[BaseModel], top: str, tags: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
+def constants_of(operation: type[BaseModel], top: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
     """Return the values that nested models of the field `top` always have, by their path: tags with a single value."""
     info = operation.model_fields[top]
-    return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), tags))
+    return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), texts))
 
 
 def _fields_of(
-    name: str, wire: tuple[str, ...], info: FieldInfo, hint: str, nullable: bool, within: tuple[type, ...] = ()
+    name: str,
+    json_path: tuple[str, ...],
+    info: FieldInfo,
+    hint: str,
+    nullable: bool,
+    outer_models: tuple[type, ...] = (),
 ) -> list[FormField]:
-    shape = _unwrap(info.annotation, info.metadata)
+    annotation = _unwrap(info.annotation, info.metadata)
     default = None if info.is_required() or info.default_factory else info.default
-    made = FormField(
+    form_field = FormField(
         name=name,
-        json_path=wire,
+        json_path=json_path,
         kind="structure",
-        label=info.title or label_of(name.rpartition(".")[2], is_reference=_is_id(shape)),
+        label=info.title or label_of(name.rpartition(".")[2], is_reference=_is_id(annotation)),
         hint=hint,
         example=_example_text(next(iter(info.examples or ()), "")),
         is_required=info.is_required(),
         is_nullable=nullable,
         default=default,
     )
-    if (laid_out := _nested_fields(made, shape, within)) is not None:
-        return laid_out
-    return [replace(_single_field(made, shape), upload_kind=upload_kind_of((shape.type, *shape.others, *shape.limits)))]
+    if (nested := _nested_fields(form_field, annotation, outer_models)) is not None:
+        return nested
+    return [
+        replace(
+            _single_field(form_field, annotation),
+            upload_kind=upload_kind_of((annotation.type, *annotation.others, *annotation.limits)),
+        )
+    ]
 
 
 def _example_text(example: Any) -> str:
@@ -178,51 +191,51 @@ def _example_text(example: Any) -> str:
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
-def _single_field(made: FormField, shape: _Annotation) -> FormField:
+def _single_field(form_field: FormField, annotation: _Annotation) -> FormField:
     """Return a field for a single value or a list."""
-    kinds = (shape.type, *shape.others)
+    kinds = (annotation.type, *annotation.others)
     if all(get_origin(each) is Literal for each in kinds):
-        words = tuple(word for each in kinds for word in get_args(each))
-        if all(isinstance(each, str) for each in words):
-            return replace(made, kind="choice", choices=words)
-    if get_origin(shape.type) is tuple and get_args(shape.type)[1:] == (...,):
-        return _list_field(made, shape)
-    if shape.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
-        return replace(made, is_masked=_is_hidden(kinds))
-    return _scalar_field(made, shape)
+        options = tuple(option for each in kinds for option in get_args(each))
+        if all(isinstance(each, str) for each in options):
+            return replace(form_field, kind="choice", choices=options)
+    if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
+        return _list_field(form_field, annotation)
+    if annotation.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
+        return replace(form_field, is_masked=_is_hidden(kinds))
+    return _scalar_field(form_field, annotation)
 
 
-def _scalar_field(made: FormField, shape: _Annotation) -> FormField:
-    limited = _with_limits(made, shape.limits)
-    if shape.type is bool:
-        return replace(limited, kind="yes or no")
-    if isinstance(shape.type, type) and issubclass(shape.type, int | float):
-        return replace(limited, kind="number")
-    if isinstance(shape.type, type) and issubclass(shape.type, date | datetime):
-        return replace(limited, kind="date")
-    if shape.type is not str:
-        return replace(limited, is_masked=_is_hidden((shape.type,)))
-    if any(isinstance(each, Hidden) for each in shape.limits):
-        return replace(limited, kind="secret", is_masked=True)
-    if known := next((each for each in shape.limits if isinstance(each, Known)), None):
-        return replace(limited, kind="choice", choices=known.values)
-    pattern = _pattern(shape.limits)
-    if _is_id(shape):
-        return replace(limited, kind="reference")
+def _scalar_field(form_field: FormField, annotation: _Annotation) -> FormField:
+    with_limits = _with_limits(form_field, annotation.limits)
+    if annotation.type is bool:
+        return replace(with_limits, kind="yes or no")
+    if isinstance(annotation.type, type) and issubclass(annotation.type, int | float):
+        return replace(with_limits, kind="number")
+    if isinstance(annotation.type, type) and issubclass(annotation.type, date | datetime):
+        return replace(with_limits, kind="date")
+    if annotation.type is not str:
+        return replace(with_limits, is_masked=_is_hidden((annotation.type,)))
+    if any(isinstance(each, Hidden) for each in annotation.limits):
+        return replace(with_limits, kind="secret", is_masked=True)
+    if known := next((each for each in annotation.limits if isinstance(each, Known)), None):
+        return replace(with_limits, kind="choice", choices=known.values)
+    pattern = _pattern(annotation.limits)
+    if _is_id(annotation):
+        return replace(with_limits, kind="reference")
     if pattern == COLOUR:
-        return replace(limited, kind="colour")
-    long = pattern is None and (limited.max_length is None or limited.max_length > _MULTILINE_LENGTH)
-    return replace(limited, kind="text" if long else "line")
+        return replace(with_limits, kind="colour")
+    is_long = pattern is None and (with_limits.max_length is None or with_limits.max_length > _MULTILINE_LENGTH)
+    return replace(with_limits, kind="text" if is_long else "line")
 
 
-def _list_field(made: FormField, shape: _Annotation) -> FormField:
-    words = tuple(word for each in shape.others if get_origin(each) is Literal for word in get_args(each))
-    inner = _unwrap(get_args(shape.type)[0], ())
+def _list_field(form_field: FormField, annotation: _Annotation) -> FormField:
+    options = tuple(option for each in annotation.others if get_origin(each) is Literal for option in get_args(each))
+    inner = _unwrap(get_args(annotation.type)[0], ())
     if get_origin(inner.type) is Literal and not inner.others:
-        return replace(_with_limits(made, shape.limits), kind="choices", choices=get_args(inner.type))
+        return replace(_with_limits(form_field, annotation.limits), kind="choices", choices=get_args(inner.type))
     if inner.type is not str:
-        return _with_limits(made, shape.limits)
-    item = _scalar_field(made, inner)
+        return _with_limits(form_field, annotation.limits)
+    item = _scalar_field(form_field, inner)
     items: FieldKind = "line" if item.kind == "text" else item.kind
     kind: FieldKind = "list"
     if any(not (isinstance(each, type) and issubclass(each, str)) for each in inner.others):
@@ -230,120 +243,150 @@ def _list_field(made: FormField, shape: _Annotation) -> FormField:
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
     return replace(
-        _with_limits(made, shape.limits), kind=kind, item_kind=items, choices=words, format="", is_masked=item.is_masked
+        _with_limits(form_field, annotation.limits),
+        kind=kind,
+        item_kind=items,
+        choices=options,
+        format="",
+        is_masked=item.is_masked,
     )
 
 
-def _nested_fields(made: FormField, shape: _Annotation, within: tuple[type, ...]) -> list[FormField] | None:
+def _nested_fields(
+    form_field: FormField, annotation: _Annotation, outer_models: tuple[type, ...]
+) -> list[FormField] | None:
     """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
-    models = [each for each in (shape.type, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
-    if len(models) != 1 + len(shape.others) or any(each in within for each in models):
+    models = [
+        each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
+    if len(models) != 1 + len(annotation.others) or any(each in outer_models for each in models):
         return None
     if len(models) == 1:
-        return _simplified(made, _model_fields(made, models[0], within))
-    tag = shape.tag or _tag_of(models)
+        return _simplified(form_field, _model_fields(form_field, models[0], outer_models))
+    tag = annotation.tag or _tag_of(models)
     if not tag:
         return None
-    by_tag = {word: model for model in models for word in get_args(model.model_fields[tag].annotation)}
-    name = f"{made.name}.{tag}"
+    by_tag = {option: model for model in models for option in get_args(model.model_fields[tag].annotation)}
+    name = f"{form_field.name}.{tag}"
     choice = replace(
-        made, name=name, json_path=(*made.json_path, _json_name(models[0], tag)), kind="choice", choices=tuple(by_tag)
+        form_field,
+        name=name,
+        json_path=(*form_field.json_path, _json_name(models[0], tag)),
+        kind="choice",
+        choices=tuple(by_tag),
     )
     merged: dict[str, FormField] = {}
-    for word, model in by_tag.items():
-        inner = _model_fields(made, model, within)
+    for option, model in by_tag.items():
+        inner = _model_fields(form_field, model, outer_models)
         if inner is None:
             return None
         for each in inner:
-            here = VisibleWhen(name, frozenset({word}))
-            before = merged.get(each.name)
-            if before is not None and replace(before, conditions=()) == replace(each, conditions=()):
+            condition = VisibleWhen(name, frozenset({option}))
+            existing = merged.get(each.name)
+            if existing is not None and replace(existing, conditions=()) == replace(each, conditions=()):
                 merged[each.name] = replace(
-                    before, conditions=(VisibleWhen(name, before.conditions[0].values | {word}), *before.conditions[1:])
+                    existing,
+                    conditions=(VisibleWhen(name, existing.conditions[0].values | {option}), *existing.conditions[1:]),
                 )
-            elif before is not None:
+            elif existing is not None:
                 return None
             else:
-                merged[each.name] = replace(each, conditions=(here, *each.conditions))
-    choice = replace(choice, label=label_of(tag), group=made.label)
+                merged[each.name] = replace(each, conditions=(condition, *each.conditions))
+    choice = replace(choice, label=label_of(tag), group=form_field.label)
     return [choice, *merged.values()]
 
 
-def _model_fields(made: FormField, model: type[BaseModel], within: tuple[type, ...]) -> list[FormField] | None:
+def _model_fields(
+    form_field: FormField, model: type[BaseModel], outer_models: tuple[type, ...]
+) -> list[FormField] | None:
     hints = hints_of(model)
-    found: list[FormField] = []
+    result: list[FormField] = []
     for name, info in model.model_fields.items():
         if _constant_of(info) is not None:
             continue
-        wire = (*made.json_path, _json_name(model, name))
-        found += _fields_of(f"{made.name}.{name}", wire, info, hints.get(name, ""), False, (*within, model))
-    if any(each.kind == "structure" for each in found):
+        json_path = (*form_field.json_path, _json_name(model, name))
+        result += _fields_of(
+            f"{form_field.name}.{name}", json_path, info, hints.get(name, ""), False, (*outer_models, model)
+        )
+    if any(each.kind == "structure" for each in result):
         return None
     return [
         replace(
             each,
-            group=f"{made.label} · {each.group}" if each.group else made.label,
-            is_required=each.is_required and made.is_required,
+            group=f"{form_field.label} · {each.group}" if each.group else form_field.label,
+            is_required=each.is_required and form_field.is_required,
         )
-        for each in found
+        for each in result
     ]
 
 
-def _simplified(made: FormField, found: list[FormField] | None) -> list[FormField] | None:
+def _simplified(form_field: FormField, result: list[FormField] | None) -> list[FormField] | None:
     """Return the fields of a nested model. A single field gets the label of the model's own field."""
-    if not found:
+    if not result:
         return None
-    if len(found) > 1 or found[0].group != made.label:
-        return found
-    only = found[0]
-    return [replace(only, label=made.label, group="", hint=only.hint or made.hint, is_nullable=made.is_nullable)]
+    if len(result) > 1 or result[0].group != form_field.label:
+        return result
+    single = result[0]
+    return [
+        replace(
+            single,
+            label=form_field.label,
+            group="",
+            hint=single.hint or form_field.hint,
+            is_nullable=form_field.is_nullable,
+        )
+    ]
 
 
 def _constants(
-    wire: tuple[str, ...], name: str, shape: _Annotation, tags: Mapping[str, str | None]
+    json_path: tuple[str, ...], name: str, annotation: _Annotation, texts: Mapping[str, str | None]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    models = [each for each in (shape.type, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
+    models = [
+        each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
     if len(models) > 1:
-        tag = shape.tag or _tag_of(models)
-        chosen = tags.get(f"{name}.{tag}")
+        tag = annotation.tag or _tag_of(models)
+        chosen = texts.get(f"{name}.{tag}")
         models = [each for each in models if tag and chosen in get_args(each.model_fields[tag].annotation)]
     for model in models:
         for inner, info in model.model_fields.items():
-            here, there = (*wire, _json_name(model, inner)), f"{name}.{inner}"
-            if (word := _constant_of(info)) is not None:
-                yield here, word
+            condition, inner_name = (*json_path, _json_name(model, inner)), f"{name}.{inner}"
+            if (option := _constant_of(info)) is not None:
+                yield condition, option
             else:
-                yield from _constants(here, there, _unwrap(info.annotation, info.metadata), tags)
+                yield from _constants(condition, inner_name, _unwrap(info.annotation, info.metadata), texts)
 
 
 def _constant_of(info: FieldInfo) -> Any:
     """Return the only possible value of a field, such as a tag. None if the field has several."""
-    words = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
-    return words[0] if len(words) == 1 else None
+    options = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+    return options[0] if len(options) == 1 else None
 
 
 def _tag_of(models: Sequence[type[BaseModel]]) -> str:
     """Return the field in which each model has a different constant. Empty if there is no such field."""
     for name in models[0].model_fields:
-        words = [_constant_of(each.model_fields[name]) if name in each.model_fields else None for each in models]
-        if None not in words and len(set(words)) == len(words):
+        options = [_constant_of(each.model_fields[name]) if name in each.model_fields else None for each in models]
+        if None not in options and len(set(options)) == len(options):
             return name
     return ""
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
     """Return an annotation without `Annotated` and None."""
-    found = list(limits)
+    result = list(limits)
     while get_origin(annotation) is Annotated:
-        annotation, *more = get_args(annotation)
-        found += more
+        annotation, *metadata = get_args(annotation)
+        result += metadata
     if get_origin(annotation) in (Union, UnionType):
         kinds = [_unwrap(each, ()) for each in get_args(annotation) if each is not NoneType]
-        first = kinds[0]
-        every = [each for kind in kinds for each in (kind.type, *kind.others)]
-        found += first.limits
-        return _Annotation(every[0], tuple(_flatten(found)), tuple(every[1:]), first.tag or _discriminator(found))
-    return _Annotation(annotation, tuple(_flatten(found)), (), _discriminator(found))
+        first_member = kinds[0]
+        members = [each for kind in kinds for each in (kind.type, *kind.others)]
+        result += first_member.limits
+        return _Annotation(
+            members[0], tuple(_flatten(result)), tuple(members[1:]), first_member.tag or _discriminator(result)
+        )
+    return _Annotation(annotation, tuple(_flatten(result)), (), _discriminator(result))
 
 
 def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
@@ -355,87 +398,91 @@ def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
 
 
 def _discriminator(limits: Sequence[Any]) -> str:
-    found = (each.discriminator for each in limits if isinstance(each, FieldInfo))
-    return next((each for each in found if isinstance(each, str)), "")
+    result = (each.discriminator for each in limits if isinstance(each, FieldInfo))
+    return next((each for each in result if isinstance(each, str)), "")
 
 
-def _with_limits(made: FormField, limits: Sequence[Any]) -> FormField:
+def _with_limits(form_field: FormField, limits: Sequence[Any]) -> FormField:
     changes: dict[str, Any] = {}
     for each in limits:
         match each:
             case StringConstraints():
-                changes |= {"least": each.min_length, "most": each.max_length, "form": FORMS.get(str(each.pattern), "")}
+                changes |= {
+                    "min_length": each.min_length,
+                    "max_length": each.max_length,
+                    "format": FORMS.get(str(each.pattern), ""),
+                }
             case MinLen():
-                changes["least"] = each.min_length
+                changes["min_length"] = each.min_length
             case MaxLen():
-                changes["most"] = each.max_length
+                changes["max_length"] = each.max_length
             case Ge():
-                changes["low"] = each.ge
+                changes["minimum"] = each.ge
             case Gt():
-                changes["low"] = each.gt
+                changes["minimum"] = each.gt
             case Le():
-                changes["high"] = each.le
+                changes["maximum"] = each.le
             case Lt():
-                changes["high"] = each.lt
-    return replace(made, **changes)
+                changes["maximum"] = each.lt
+    return replace(form_field, **changes)
 
 
-def _limit_labels(made: FormField) -> Iterator[str]:
-    if made.format and made.kind != "reference":
-        yield made.format
-    if made.kind == "reference":
+def _limit_labels(form_field: FormField) -> Iterator[str]:
+    if form_field.format and form_field.kind != "reference":
+        yield form_field.format
+    if form_field.kind == "reference":
         return
-    noun = "item" if made.kind in ("list", "choices", "structure") else "character"
-    if made.min_length and made.max_length:
-        yield f"{made.min_length} to {made.max_length} {noun}s"
-    elif made.max_length:
-        yield f"at most {plural(made.max_length, noun)}"
-    elif made.min_length:
-        yield f"at least {plural(made.min_length, noun)}"
-    if made.minimum is not None and made.maximum is not None:
-        yield f"{made.minimum:g} to {made.maximum:g}"
-    elif made.minimum is not None:
-        yield f"at least {made.minimum:g}"
-    elif made.maximum is not None:
-        yield f"at most {made.maximum:g}"
-    if made.kind == "date":
+    noun = "item" if form_field.kind in ("list", "choices", "structure") else "character"
+    if form_field.min_length and form_field.max_length:
+        yield f"{form_field.min_length} to {form_field.max_length} {noun}s"
+    elif form_field.max_length:
+        yield f"at most {plural(form_field.max_length, noun)}"
+    elif form_field.min_length:
+        yield f"at least {plural(form_field.min_length, noun)}"
+    if form_field.minimum is not None and form_field.maximum is not None:
+        yield f"{form_field.minimum:g} to {form_field.maximum:g}"
+    elif form_field.minimum is not None:
+        yield f"at least {form_field.minimum:g}"
+    elif form_field.maximum is not None:
+        yield f"at most {form_field.maximum:g}"
+    if form_field.kind == "date":
         yield "for example 2026-11-23 or 2026-11-23T18:30Z"
-    if made.kind == "structure":
+    if form_field.kind == "structure":
         yield "YAML or JSON"
-    if made.kind == "list":
-        yield "one per line" + (f", or one of {', '.join(made.choices)}" if made.choices else "")
+    if form_field.kind == "list":
+        yield "one per line" + (f", or one of {', '.join(form_field.choices)}" if form_field.choices else "")
 
 
 def _pattern(limits: Sequence[Any]) -> str | None:
-    found = (each.pattern for each in limits if isinstance(each, StringConstraints))
-    return next((str(each) for each in found if each is not None), None)
+    result = (each.pattern for each in limits if isinstance(each, StringConstraints))
+    return next((str(each) for each in result if each is not None), None)
 
 
-def _is_id(shape: _Annotation) -> bool:
-    return shape.type is str and _pattern(shape.limits) == _ID_PATTERN
+def _is_id(annotation: _Annotation) -> bool:
+    return annotation.type is str and _pattern(annotation.limits) == _ID_PATTERN
 
 
 def _is_hidden(kinds: Sequence[Any]) -> bool:
     """Return whether an annotation contains `Hidden`."""
-    waiting = list(kinds)
-    while waiting:
-        each = waiting.pop()
+    pending = list(kinds)
+    while pending:
+        each = pending.pop()
         if isinstance(each, Hidden):
             return True
-        waiting += get_args(each)
+        pending += get_args(each)
     return False
 
 
 def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
     """Return the kind of upload in an annotation, with `deep` also inside models. Empty if there is none."""
-    waiting = list(kinds)
-    while waiting:
-        each = waiting.pop()
+    pending = list(kinds)
+    while pending:
+        each = pending.pop()
         if isinstance(each, OfFile):
             return each.kind
-        waiting += get_args(each)
+        pending += get_args(each)
         if deep and isinstance(each, type) and issubclass(each, BaseModel):
-            waiting += [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
+            pending += [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
     return ""
 
 
@@ -447,18 +494,18 @@ def label_of(name: str, *, is_reference: bool = False) -> str:
     """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
     if is_reference:
         name = name.removesuffix("_id")
-    words = field_label(name)
-    return words[:1].upper() + words[1:]
+    options = field_label(name)
+    return options[:1].upper() + options[1:]
 
 
 @cache
 def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
     """Return the docstrings of a model's fields, by field name, from the source of the model."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
-            found |= _module_hints(each.__module__).get(each.__qualname__, {})
-    return found
+            result |= _module_hints(each.__module__).get(each.__qualname__, {})
+    return result
 
 
 @cache
@@ -469,24 +516,24 @@ def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
         return {}  # A class created at run time has no source.
-    found: dict[str, Mapping[str, str]] = {}
+    result: dict[str, Mapping[str, str]] = {}
 
-    def look(place: str, lines: Sequence[ast.stmt]) -> None:
-        for each in lines:
+    def collect(qualified_prefix: str, statements: Sequence[ast.stmt]) -> None:
+        for each in statements:
             if isinstance(each, ast.ClassDef):
-                found[place + each.name] = _attribute_docs(each.body)
-                look(f"{place}{each.name}.", each.body)
+                result[qualified_prefix + each.name] = _attribute_docs(each.body)
+                collect(f"{qualified_prefix}{each.name}.", each.body)
             elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-                look(f"{place}{each.name}.<locals>.", each.body)
+                collect(f"{qualified_prefix}{each.name}.<locals>.", each.body)
 
-    look("", ast.parse(source).body)
-    return found
+    collect("", ast.parse(source).body)
+    return result
 
 
-def _attribute_docs(lines: Sequence[ast.stmt]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line, after in itertools.pairwise(lines):
-        match line, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                found[name] = " ".join(inspect.cleandoc(words).split())
-    return found
+def _attribute_docs(statements: Sequence[ast.stmt]) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for statement, next_statement in itertools.pairwise(statements):
+        match statement, next_statement:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(options))):
+                result[name] = " ".join(inspect.cleandoc(options).split())
+    return result

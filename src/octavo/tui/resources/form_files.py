@@ -64,16 +64,16 @@ def with_placeholder(field: FormField, text: str | None) -> str | None:
     )
 
 
-def text_with_file(field: FormField, written: str | None, path: str) -> str:
+def text_with_file(field: FormField, text: str | None, path: str) -> str:
     """Return the text of a field after a file was chosen for it."""
     if field.upload_kind != "customization_font":
         return path
     try:
-        read = yaml_values.parse_yaml(written or "")
-        faces = read.value if read is not None and isinstance(read.value, list) else []
+        parsed = yaml_values.parse_yaml(text or "")
+        font_faces = parsed.value if parsed is not None and isinstance(parsed.value, list) else []
     except YamlError:
-        return written or ""
-    return yaml_values.to_yaml([*faces, {"weight": font_weight(path), "storageKey": path}]).rstrip("\n")
+        return text or ""
+    return yaml_values.to_yaml([*font_faces, {"weight": font_weight(path), "storageKey": path}]).rstrip("\n")
 
 
 def values_from_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
@@ -97,38 +97,40 @@ class FormUploads:
         self._uploaded: dict[FileToUpload, tuple[str, str]] = {}
         """URL and storage key of each uploaded file."""
 
-    async def upload_all(self, operation: Any, say: ReportProgress) -> Any:
+    async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
         """Return the operation with all files uploaded or read. `say` is called with the progress. Raises ApiError,
         NotSendable."""
-        swaps: dict[tuple[str, str], str] = {}
-        asked = list(dict.fromkeys(_files_in(operation)))
-        looked = {
+        replacements: dict[tuple[str, str], str] = {}
+        references = list(dict.fromkeys(_files_in(operation)))
+        checked_files = {
             (kind, text): await asyncio.to_thread(uploads.check_file, _path(text), kind)
-            for kind, text in asked
+            for kind, text in references
             if kind != "text"
         }
-        for kind, text in asked:
+        for kind, text in references:
             if kind == "text":
-                swaps[kind, text] = await asyncio.to_thread(uploads.read_text, text)
+                replacements[kind, text] = await asyncio.to_thread(uploads.read_text, text)
             else:
-                address, key = await self._upload(looked[kind, text], say)
-                swaps[kind, text] = key if kind == "customization_font" else address
-        return _replace_paths(operation, swaps) if swaps else operation
+                address, key = await self._upload(checked_files[kind, text], report_progress)
+                replacements[kind, text] = key if kind == "customization_font" else address
+        return _replace_paths(operation, replacements) if replacements else operation
 
-    async def _upload(self, file: FileToUpload, say: ReportProgress) -> tuple[str, str]:
+    async def _upload(self, file: FileToUpload, report_progress: ReportProgress) -> tuple[str, str]:
         organization = self._shell.workspace.organization
         if file not in self._uploaded:
             assert organization is not None, "a form must belong to an organization"
-            all_of_it = size_in_words(file.size)
+            total_size = size_in_words(file.size)
 
-            def told(done: int, size: int) -> None:
-                so_far = size_in_words(done) if done else "0"
-                say(f"Sending {file.path.name}: {so_far} of {all_of_it}, {100 * done // size}%. Press esc to cancel.")
+            def report_bytes(done: int, size: int) -> None:
+                sent_size = size_in_words(done) if done else "0"
+                report_progress(
+                    f"Sending {file.path.name}: {sent_size} of {total_size}, {100 * done // size}%. Press esc to cancel."
+                )
 
-            at = OrganizationRef(organization_id=organization.id)
+            organization_ref = OrganizationRef(organization_id=organization.id)
             session = self._shell.session
-            there = await uploads.upload(session.live, session.upload, at, file, told)
-            self._uploaded[file] = (there.url, there.key)
+            uploaded = await uploads.upload(session.live, session.upload, organization_ref, file, report_bytes)
+            self._uploaded[file] = (uploaded.url, uploaded.key)
         return self._uploaded[file]
 
     def forget(self) -> None:
@@ -151,16 +153,16 @@ def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
                 yield from _files_in(inner)
 
 
-def _replace_paths(value: Any, swaps: dict[tuple[str, str], str]) -> Any:
+def _replace_paths(value: Any, replacements: dict[tuple[str, str], str]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_replace_paths(each, swaps) for each in value)
+        return tuple(_replace_paths(each, replacements) for each in value)
     if not isinstance(value, BaseModel):
         return value
     changes: dict[str, Any] = {}
     for name in value.model_fields_set:
         each = getattr(value, name)
-        found = swaps.get((_upload_kind(value, name), each)) if isinstance(each, str) else None
-        changes[name] = found if found is not None else _replace_paths(each, swaps)
+        found = replacements.get((_upload_kind(value, name), each)) if isinstance(each, str) else None
+        changes[name] = found if found is not None else _replace_paths(each, replacements)
     return value.model_copy(update=changes)
 
 

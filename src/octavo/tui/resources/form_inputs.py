@@ -35,9 +35,9 @@ class MaskedEditor(TextEditor):
         line = super().get_line(line_index)
         if not self.is_masked:
             return line
-        named = _YAML_NAME.fullmatch(line.plain)
-        seen, hidden = (named[1], named[2]) if named is not None else ("", line.plain)
-        return Text(seen + re.sub(r"\S", _BULLET, hidden), end="")
+        match = _YAML_NAME.fullmatch(line.plain)
+        visible, hidden = (match[1], match[2]) if match is not None else ("", line.plain)
+        return Text(visible + re.sub(r"\S", _BULLET, hidden), end="")
 
     def action_copy(self) -> None:
         if not self.is_masked:
@@ -47,9 +47,9 @@ class MaskedEditor(TextEditor):
         if not self.is_masked:
             super().action_cut()
 
-    def reveal(self, clear: bool) -> None:
+    def reveal(self, is_revealed: bool) -> None:
         """Show the values, or hide them again."""
-        self.is_masked = not clear
+        self.is_masked = not is_revealed
         self.notify_style_update()  # Clears the cache of rendered lines.
         self.refresh()
 
@@ -63,10 +63,10 @@ def _move_to_end(editor: TextArea) -> TextArea:
 class FieldRow(Vertical):
     """A field of a form: its label, its input, and below that its error."""
 
-    def __init__(self, field: FormField, written: str | None, *, picked: bool, id: str) -> None:
+    def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
         """`picked`: the value is chosen from a list instead of typed."""
         super().__init__(id=id, classes="form--field")
-        self.field, self._original_text, self._is_picked = field, written, picked
+        self.field, self._original_text, self._is_picked = field, original_text, is_picked
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="form--row"):
@@ -79,28 +79,28 @@ class FieldRow(Vertical):
         yield ChangingText("", classes="form--wrong")
 
     def _build_input(self) -> Widget:
-        field, written = self.field, self._original_text or ""
+        field, original_text = self.field, self._original_text or ""
         limits = "an ID" if field.kind == "reference" else field.limits
         if field.upload_kind and field.kind in ("structure", "text"):
             limits = "press ctrl+f to choose a file"
-        said = " · ".join(filter(None, ["required" if field.is_required else "", limits]))
+        hint = " · ".join(filter(None, ["required" if field.is_required else "", limits]))
         if field.example and field.kind in ("structure", "text", "list"):
-            said = ", ".join(filter(None, (said, f"for example:\n{field.example}")))
+            hint = ", ".join(filter(None, (hint, f"for example:\n{field.example}")))
         elif field.example:
-            said = " · ".join(filter(None, (said, f"for example {field.example}")))
+            hint = " · ".join(filter(None, (hint, f"for example {field.example}")))
         if self._is_picked:
             return TextButton("")
         if field.kind == "secret":
-            secret = SecretInput(placeholder=said)
-            secret.value = written
+            secret = SecretInput(placeholder=hint)
+            secret.value = original_text
             return secret
         if field.upload_kind and field.kind == "line":
-            return PathInput(written, placeholder="required · a link, or a file such as ~/notes.zip")
-        if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
-            editor = (MaskedEditor if field.is_masked else TextEditor)(written, placeholder=said)
-            editor.styles.min_height = 2 if written else max(2, min(8, 1 + said.count("\n")))
+            return PathInput(original_text, placeholder="required · a link, or a file such as ~/notes.zip")
+        if field.kind in ("text", "list", "structure", "choices") or "\n" in original_text:
+            editor = (MaskedEditor if field.is_masked else TextEditor)(original_text, placeholder=hint)
+            editor.styles.min_height = 2 if original_text else max(2, min(8, 1 + hint.count("\n")))
             return _move_to_end(editor)
-        return LineInput(written, placeholder=said)
+        return LineInput(original_text, placeholder=hint)
 
     @property
     def is_picked(self) -> bool:
@@ -120,9 +120,9 @@ class FieldRow(Vertical):
         characters."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
-    def set_text(self, written: str | None) -> None:
+    def set_text(self, original_text: str | None) -> None:
         """Replace the text."""
-        text = written or ""
+        text = original_text or ""
         if text == self.text:
             return
         if isinstance(self.input, TextArea):
@@ -132,16 +132,16 @@ class FieldRow(Vertical):
             self.input.value = safe_address(text)
         self._original_text, self._initial_input_text = text, self._input_text
 
-    def show_label(self, words: str) -> None:
+    def show_label(self, label: str) -> None:
         """Show the label of the chosen value."""
         if isinstance(self.input, TextButton):
-            self.input.words = f"{words} ▾"
+            self.input.words = f"{label} ▾"
 
     def show_state(self, sentence: str, *, changed: bool) -> None:
         """Show an error, and mark the field if it has changed."""
-        wrong = self.query_one(".form--wrong", ChangingText)
-        wrong.update(safe_lines(sentence))
-        wrong.display = bool(sentence)
+        error_line = self.query_one(".form--wrong", ChangingText)
+        error_line.update(safe_lines(sentence))
+        error_line.display = bool(sentence)
         self.set_class(changed, "-changed")
         sign = Content("+ ") if changed else Content("  ")
         self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
@@ -152,9 +152,9 @@ class FieldRow(Vertical):
             except ColorParseError:
                 swatch.display = False
 
-    def reveal(self, clear: bool) -> None:
+    def reveal(self, is_revealed: bool) -> None:
         """Show hidden text, or hide it again."""
         if isinstance(self.input, MaskedEditor):
-            self.input.reveal(clear)
+            self.input.reveal(is_revealed)
         elif isinstance(self.input, SecretInput):
-            self.input.password = not clear
+            self.input.password = not is_revealed

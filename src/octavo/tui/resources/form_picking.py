@@ -44,9 +44,9 @@ class _OptionPicker:
 class FormPickers:
     """Opens the pickers of a form, and knows the labels of chosen values."""
 
-    def __init__(self, state: FormState, picked: Callable[[FormField, str | None], None]) -> None:
+    def __init__(self, state: FormState, set_text: Callable[[FormField, str | None], None]) -> None:
         """`picked` is called with the new text of a field."""
-        self._state, self._set_text = state, picked
+        self._state, self._set_text = state, set_text
         self._labels: dict[str, dict[str, str]] = {}
         """Labels of values, by field and ID."""
 
@@ -65,15 +65,15 @@ class FormPickers:
 
     def label_of(self, field: FormField) -> str:
         """Return the labels of a field's values."""
-        written = self._state.texts[field.name]
-        if written is None:
+        text = self._state.texts[field.name]
+        if text is None:
             return null_choice(field, self._state.form.operation)[0]
-        if not written.strip():
+        if not text.strip():
             return self._empty_label(field)
-        names = self._labels.get(field.name, {})
-        words = [names.get(each) or field.label_of(each) for each in written.splitlines() if each.strip()]
-        more = f" and {len(words) - _MAX_LABELS} more" if len(words) > _MAX_LABELS else ""
-        return ", ".join(words[:_MAX_LABELS]) + more
+        labels_by_id = self._labels.get(field.name, {})
+        labels = [labels_by_id.get(each) or field.label_of(each) for each in text.splitlines() if each.strip()]
+        others = f" and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
+        return ", ".join(labels[:_MAX_LABELS]) + others
 
     def _empty_label(self, field: FormField) -> str:
         if field.is_required:
@@ -86,13 +86,13 @@ class FormPickers:
         """Load the labels of the values that the form starts with."""
         for field in self._state.fields:
             if field.name in self._references and (self._state.texts[field.name] or "").strip():
-                references = self._references[field.name]
-                self._add_labels(field, references.loaded_choices(self._shell, self._state.texts))
-                op = references.list_operation(self._state.texts)
+                reference_list = self._references[field.name]
+                self._add_labels(field, reference_list.loaded_choices(self._shell, self._state.texts))
+                op = reference_list.list_operation(self._state.texts)
                 if op is None or self._labels[field.name]:
                     continue
                 try:
-                    self._add_labels(field, (await references.load(self._shell, op)).choices)
+                    self._add_labels(field, (await reference_list.load(self._shell, op)).choices)
                 except ApiError:
                     continue  # The ID is shown instead.
 
@@ -101,10 +101,10 @@ class FormPickers:
 
     def pick(self, field: FormField) -> None:
         """Open the choices of a field, or switch yes and no."""
-        written = self._state.texts[field.name] or ""
+        text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
-            turned = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
-            self._set_text(field, turned.get(written, "yes"))
+            switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
+            self._set_text(field, switched.get(text, "yes"))
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:
@@ -117,112 +117,135 @@ class FormPickers:
                 ),
             )
 
-    def _pick_reference(self, field: FormField, references: ReferenceList) -> None:
+    def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
         """Open a picker with the items loaded so far. Items loaded later are added to the open picker."""
-        op = references.list_operation(self._state.texts)
+        op = reference_list.list_operation(self._state.texts)
         if op is None:
-            self._shell.explain(references.blocked_message)
+            self._shell.explain(reference_list.blocked_message)
             return
-        offer = _OptionPicker(OptionList(references.loaded_choices(self._shell, self._state.texts)), is_loading=True)
-        self._choose(field, offer)
-        self._shell.background(self._load_options(field, references, op, offer))
+        option_picker = _OptionPicker(
+            OptionList(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True
+        )
+        self._choose(field, option_picker)
+        self._shell.background(self._load_options(field, reference_list, op, option_picker))
 
     async def _load_options(
-        self, field: FormField, references: ReferenceList, op: Operation[Any], offer: _OptionPicker
+        self, field: FormField, reference_list: ReferenceList, op: Operation[Any], option_picker: _OptionPicker
     ) -> None:
-        search = references.search_operation
+        search = reference_list.search_operation
 
-        async def look(query: str) -> Sequence[Choice[str]]:
+        async def search_options(query: str) -> Sequence[Choice[str]]:
             assert search is not None, "the list must support search"
             try:
-                found = (await references.load(self._shell, search(query))).choices
+                choices = (await reference_list.load(self._shell, search(query))).choices
             except ApiError:
                 return ()  # The items loaded so far stay.
-            self._add_labels(field, found)
-            return found
+            self._add_labels(field, choices)
+            return choices
 
         try:
-            offer.options = await references.load(self._shell, op)
+            option_picker.options = await reference_list.load(self._shell, op)
         except ApiError as error:
             self._shell.say(
                 f"Could not load the list: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
                 tone="failed",
             )
-            if not offer.options.choices and offer.picker is not None and self._shell.screen is offer.picker:
-                offer.picker.dismiss(None)
+            if (
+                not option_picker.options.choices
+                and option_picker.picker is not None
+                and self._shell.screen is option_picker.picker
+            ):
+                option_picker.picker.dismiss(None)
                 return
-        offer.is_loading = False
-        self._add_labels(field, offer.options.choices)
-        if search is not None and not offer.options.is_complete:
-            offer.search = look
-        if offer.picker is not None:
-            offer.picker.arrived(offer.picker_title(field), offer.choices(), offer.search)
+        option_picker.is_loading = False
+        self._add_labels(field, option_picker.options.choices)
+        if search is not None and not option_picker.options.is_complete:
+            option_picker.search = search_options
+        if option_picker.picker is not None:
+            option_picker.picker.arrived(
+                option_picker.picker_title(field), option_picker.choices(), option_picker.search
+            )
 
-    def _choose(self, field: FormField, offer: _OptionPicker) -> None:
+    def _choose(self, field: FormField, option_picker: _OptionPicker) -> None:
         if field.kind in ("list", "choices"):
-            self._choose_several(field, offer)
+            self._choose_several(field, option_picker)
             return
-        written = self._state.texts[field.name]
-        first: list[Choice[str]] = []
+        text = self._state.texts[field.name]
+        special_choices: list[Choice[str]] = []
         if not field.is_required and not (self._state.initial_texts[field.name] or ""):
-            first.append(Choice("", "not set"))
+            special_choices.append(Choice("", "not set"))
         if field.is_nullable:
-            first.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
+            special_choices.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
 
         def chosen(answer: str | None) -> None:
             if answer is not None:
                 self._set_text(field, None if answer == _NULL else answer)
 
-        offer.choices = lambda: [*first, *offer.options.choices]
-        self._show(field, offer, chosen, _NULL if written is None else written)
+        option_picker.choices = lambda: [*special_choices, *option_picker.options.choices]
+        self._show(field, option_picker, chosen, _NULL if text is None else text)
 
     def _show(
-        self, field: FormField, offer: _OptionPicker, chosen: Callable[[str | None], None], now: str | None
+        self, field: FormField, option_picker: _OptionPicker, chosen: Callable[[str | None], None], selected: str | None
     ) -> None:
-        offer.picker = Picker(
-            offer.picker_title(field), offer.choices(), now=now, find_more=offer.search, waits=offer.is_loading
+        option_picker.picker = Picker(
+            option_picker.picker_title(field),
+            option_picker.choices(),
+            now=selected,
+            find_more=option_picker.search,
+            waits=option_picker.is_loading,
         )
-        self._shell.push_screen(offer.picker, chosen)
+        self._shell.push_screen(option_picker.picker, chosen)
 
-    def _choose_several(self, field: FormField, offer: _OptionPicker, at: str | None = None) -> None:
+    def _choose_several(self, field: FormField, option_picker: _OptionPicker, cursor_value: str | None = None) -> None:
         """Let the user add and remove items until the picker is closed."""
-        now = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
+        selected = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
 
         def choices() -> list[Choice[str]]:
-            names = self._labels.get(field.name, {})
-            known = {each.value: each for each in offer.options.choices}
-            detail = {name: each.detail for name, each in known.items()}
+            labels_by_id = self._labels.get(field.name, {})
+            loaded = {each.value: each for each in option_picker.options.choices}
+            detail = {name: each.detail for name, each in loaded.items()}
             return [
                 *(
                     Choice(
-                        each, names.get(each) or field.label_of(each), detail.get(each, ""), "remove", "SELECTED", "✓"
+                        each,
+                        labels_by_id.get(each) or field.label_of(each),
+                        detail.get(each, ""),
+                        "remove",
+                        "SELECTED",
+                        "✓",
                     )
-                    for each in now
+                    for each in selected
                 ),
                 *(
                     replace(each, group=each.group or "ADD", sign=" ")
-                    for each in offer.options.choices
-                    if each.value not in now
+                    for each in option_picker.options.choices
+                    if each.value not in selected
                 ),
                 *(
                     Choice(each, field.label_of(each), description_of(field, each), group="INSTEAD", sign=" ")
-                    for each in words
-                    if each not in now
+                    for each in labels
+                    if each not in selected
                 ),
             ]
 
-        words = field.choices if field.kind == "list" else ()
+        labels = field.choices if field.kind == "list" else ()
 
-        def chosen(one: str | None) -> None:
-            if one is None:
+        def chosen(value: str | None) -> None:
+            if value is None:
                 return
-            alone = one in words
-            left = [each for each in now if each not in words]
-            after = [each for each in now if each != one] if one in now else [one] if alone else [*left, one]
-            self._set_text(field, "\n".join(after))
+            is_exclusive = value in labels
+            remaining = [each for each in selected if each not in labels]
+            new_values = (
+                [each for each in selected if each != value]
+                if value in selected
+                else [value]
+                if is_exclusive
+                else [*remaining, value]
+            )
+            self._set_text(field, "\n".join(new_values))
             # The cursor moves to the next item that can be added, because most users add several.
-            others = (each.value for each in offer.options.choices if each.value not in now)
-            self._choose_several(field, offer, next((each for each in others if each != one), None))
+            addable = (each.value for each in option_picker.options.choices if each.value not in selected)
+            self._choose_several(field, option_picker, next((each for each in addable if each != value), None))
 
-        offer.choices = choices
-        self._show(field, offer, chosen, at)
+        option_picker.choices = choices
+        self._show(field, option_picker, chosen, cursor_value)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.chooser import Choice
 
 
-def _response_items(answer: Any) -> Iterable[Any]:
-    items: Iterable[Any] = answer.items
+def _response_items(response: Any) -> Iterable[Any]:
+    items: Iterable[Any] = response.items
     return items
 
 
@@ -48,14 +48,14 @@ class ReferenceList:
     blocked_message: str = "Fill in the fields above first."
     """Why nothing can be chosen yet."""
 
-    def list_operation(self, written: FieldTexts) -> Operation[Any] | None:
+    def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
         """Return the operation that lists the items for the current form. None if other fields must be filled in
         first."""
-        return self.operation if isinstance(self.operation, Operation) else self.operation(written)
+        return self.operation if isinstance(self.operation, Operation) else self.operation(texts)
 
-    def loaded_choices(self, shell: Shell, written: FieldTexts) -> Sequence[Choice[str]]:
+    def loaded_choices(self, shell: Shell, texts: FieldTexts) -> Sequence[Choice[str]]:
         """Return the items that are loaded already."""
-        op = self.list_operation(written)
+        op = self.list_operation(texts)
         value = shell.session.live.peek(op).value if op is not None else None
         return [self.choice_of(each) for each in self.items_in(value)] if value is not None else ()
 

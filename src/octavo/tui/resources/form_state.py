@@ -70,14 +70,14 @@ class FormRequest:
         if self.item_reader is None:
             return self.item
         try:
-            found = (
+            current = (
                 await self.shell.session.live.fetch(self.item_reader)
                 if isinstance(self.item_reader, Operation)
                 else await self.item_reader()
             )
         except NotFound:
             return None
-        return found if isinstance(found, Model) else None
+        return current if isinstance(current, Model) else None
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class FormState:
     def __init__(self, form: FormRequest) -> None:
         self.form = form
         self.fields: tuple[FormField, ...] = fields_of(
-            form.operation, leave_out=frozenset(form.arguments), required=form.required_fields
+            form.operation, leave_out=frozenset(form.arguments), required_fields=form.required_fields
         )
         self.initial_texts = initial_texts(self.fields, form.item)
         self.unreported_fields = unreported_fields(self.fields, form.item)
@@ -136,9 +136,9 @@ class FormState:
     def parse(self) -> FormResult:
         """Return the operation that the text makes, or the errors in it."""
         form = self.form
-        written = {each.name: with_placeholder(each, self.texts[each.name]) for each in self.fields}
+        texts = {each.name: with_placeholder(each, self.texts[each.name]) for each in self.fields}
         return build_request(
-            form.operation, self.fields, form.arguments, self.initial_texts, written, anew=self._is_creation
+            form.operation, self.fields, form.arguments, self.initial_texts, texts, is_new=self._is_creation
         )
 
     def set_text(self, name: str, text: str | None) -> None:
@@ -152,13 +152,15 @@ class FormState:
         """Return whether the text of a field differs from the original text."""
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
-    def visible_errors(self, made: FormResult) -> dict[str, str]:
+    def visible_errors(self, result: FormResult) -> dict[str, str]:
         """Return the errors to show. Errors in fields that the user has not changed are shown only after an attempt to
         send."""
         shown = {
             name: sentence
-            for name, sentence in made.errors.items()
-            if self.was_attempted or (name == FORM and made.changed_fields) or (name != FORM and self.is_changed(name))
+            for name, sentence in result.errors.items()
+            if self.was_attempted
+            or (name == FORM and result.changed_fields)
+            or (name != FORM and self.is_changed(name))
         }
         return {**shown, **self.server_errors}
 
@@ -167,12 +169,12 @@ class FormState:
     def _load_draft(self) -> bool:
         """Load the saved draft. Return whether the form now has changes."""
         try:
-            kept = parse_json(self.draft.text) if self.draft.text else {}
+            saved = parse_json(self.draft.text) if self.draft.text else {}
         except ValueError:
-            kept = {}
+            saved = {}
         for each in self.fields:
-            if isinstance(kept, dict) and each.name in kept and isinstance(kept[each.name], str | None):
-                self.texts[each.name] = kept[each.name]
+            if isinstance(saved, dict) and each.name in saved and isinstance(saved[each.name], str | None):
+                self.texts[each.name] = saved[each.name]
         if text := self.editor_draft.text:
             self.load_yaml(text)
         return any(self.is_changed(each.name) for each in self.fields)
@@ -209,12 +211,12 @@ class FormState:
             self.editor_draft.drop()
             return True
         try:
-            written = form_yaml.yaml_to_texts(text, self.fields, self.initial_texts)
+            texts = form_yaml.yaml_to_texts(text, self.fields, self.initial_texts)
         except YamlError as fault:
             self.yaml_error, self.yaml_error_line = f"{fault.place}: {fault.sentence}", fault.line
             self.editor_draft.keep(text)
             return False
-        for name, each in written.items():
+        for name, each in texts.items():
             self.set_text(name, each)
         self.yaml_error, self.yaml_error_line = "", 1
         self.editor_draft.drop()
@@ -223,93 +225,97 @@ class FormState:
 
     # Sending
 
-    async def send(self, say: Callable[[str], None]) -> SubmittedForm | str:
+    async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
         """Send the form. Return the error if it was not sent. `say` is called with the progress.
 
         An error in a single field is in `refused` too.
         """
         self.is_sending = True
         try:
-            return await self._send(say)
+            return await self._send(report_progress)
         finally:
             self.is_sending = self.is_uploading = False
 
-    async def _send(self, say: Callable[[str], None]) -> SubmittedForm | str:
+    async def _send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
         live = self.form.shell.session.live
-        if self.form.item_reader is not None and (said := await self._check_for_changes()):
-            return said
-        made = self.parse()
-        if made.operation is None:
-            if not made.changed_fields:
+        if self.form.item_reader is not None and (error_sentence := await self._check_for_changes()):
+            return error_sentence
+        result = self.parse()
+        if result.operation is None:
+            if not result.changed_fields:
                 self.draft.drop()
-            return next(iter(self.visible_errors(made).values()), NOTHING_CHANGED)
-        answer: Any = None
+            return next(iter(self.visible_errors(result).values()), NOTHING_CHANGED)
+        response: Any = None
         try:
             self.is_uploading = any(each.upload_kind for each in self.fields)
-            operation = await self._uploads.upload_all(made.operation, say)
+            operation = await self._uploads.upload_all(result.operation, report_progress)
             self.is_uploading = False
-            say(self.form.progress_notice)
+            report_progress(self.form.progress_notice)
         except (ApiError, NotSendable) as error:
             return self._add_error(str(error))
         try:
-            answer = await live.write(operation)
+            response = await live.write(operation)
         except ApiError as error:
             if isinstance(error, NotFound):
                 self._uploads.forget()  # The server deletes uploaded files after some time.
             if error.outcome is not Outcome.UNKNOWN:
                 return self._add_error(str(error))
-            if not await self._was_applied(made):
-                return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", whole=True)
+            if not await self._was_applied(result):
+                return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", for_whole_form=True)
         self.draft.drop()
-        return SubmittedForm(operation, answer)
+        return SubmittedForm(operation, response)
 
-    def _add_error(self, sentence: str, *, whole: bool = False) -> str:
-        there = [each for each in self.fields if each.is_active(self.texts)]
-        self.server_errors[FORM if whole else field_in_error(sentence, there)] = f"{sentence[:1].upper()}{sentence[1:]}"
+    def _add_error(self, sentence: str, *, for_whole_form: bool = False) -> str:
+        now_text = [each for each in self.fields if each.is_active(self.texts)]
+        self.server_errors[FORM if for_whole_form else field_in_error(sentence, now_text)] = (
+            f"{sentence[:1].upper()}{sentence[1:]}"
+        )
         return sentence
 
     async def _check_for_changes(self) -> str:
         """Check whether another user has changed the item. Return the error, or an empty string if the form can be
         sent."""
         try:
-            found = await self.form.load_item()
+            current = await self.form.load_item()
         except ApiError as error:
-            return self._add_error(f"Could not check for newer changes, so nothing was sent: {error}", whole=True)
-        if found is None:
-            return self._add_error("The item was deleted, so nothing was sent.", whole=True)
-        before, self.initial_texts = self.initial_texts, initial_texts(self.fields, found)
-        clashes: dict[str, str] = {}
+            return self._add_error(
+                f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
+            )
+        if current is None:
+            return self._add_error("The item was deleted, so nothing was sent.", for_whole_form=True)
+        previous, self.initial_texts = self.initial_texts, initial_texts(self.fields, current)
+        conflicts: dict[str, str] = {}
         for each in self.fields:
-            name, there = each.name, self.initial_texts[each.name]
-            if is_same_text(before[name], there):
+            name, now_text = each.name, self.initial_texts[each.name]
+            if is_same_text(previous[name], now_text):
                 continue
-            if is_same_text(self.texts[name], before[name]):
-                self.texts[name] = there  # The user has not edited this field.
-            elif not is_same_text(self.texts[name], there):
-                quoted = _quoted(each, there)
-                theirs = f"changed this field to {quoted}" if quoted else "cleared this field"
-                clashes[name] = f"Someone else {theirs}. To use your value instead, {self.verb.lower()} again."
-        self.server_errors |= clashes
-        return "Someone else changed the same fields. Check the fields, then save again." if clashes else ""
+            if is_same_text(self.texts[name], previous[name]):
+                self.texts[name] = now_text  # The user has not edited this field.
+            elif not is_same_text(self.texts[name], now_text):
+                quoted = _quoted(each, now_text)
+                their_change = f"changed this field to {quoted}" if quoted else "cleared this field"
+                conflicts[name] = f"Someone else {their_change}. To use your value instead, {self.verb.lower()} again."
+        self.server_errors |= conflicts
+        return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
-    async def _was_applied(self, made: FormResult) -> bool:
+    async def _was_applied(self, result: FormResult) -> bool:
         """Return whether the item has the values that were sent, after the response was lost."""
         if self.form.item_reader is None:
             return False
         try:
-            found = await self.form.load_item()
+            current = await self.form.load_item()
         except ApiError:
             return False
-        if found is None:
+        if current is None:
             return False
-        now = initial_texts(self.fields, found)
+        current_texts = initial_texts(self.fields, current)
         return all(
-            is_same_text(now[each.name], self.texts[each.name])
+            is_same_text(current_texts[each.name], self.texts[each.name])
             for each in self.fields
-            if each.operation_field in made.changed_fields
+            if each.operation_field in result.changed_fields
         )
 
 
-def _quoted(made: FormField, written: str | None) -> str:
-    text = made.label_of(" ".join((written or "").split()))
+def _quoted(result: FormField, texts: str | None) -> str:
+    text = result.label_of(" ".join((texts or "").split()))
     return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""

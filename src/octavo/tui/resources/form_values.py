@@ -46,26 +46,26 @@ class FormResult:
 # Initial text
 
 
-def initial_texts(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
+def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
     """Return the initial text of each field: the values of the item, or the defaults of a new item."""
-    return {each.name: _initial_text(each, now) for each in fields}
+    return {each.name: _initial_text(each, item) for each in fields}
 
 
-def unreported_fields(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
+def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
     """Return the names of the fields whose present value the server does not send."""
-    return frozenset(each.name for each in fields if now is not None and _present_value(each, now) is _MISSING)
+    return frozenset(each.name for each in fields if item is not None and _present_value(each, item) is _MISSING)
 
 
-def _initial_text(made: FormField, now: BaseModel | Mapping[str, Any] | None) -> str | None:
-    if now is None:
-        return text_of_value(made, made.default) if made.default is not None else ""
-    value = _present_value(made, now)
-    return "" if value is _MISSING else text_of_value(made, value)
+def _initial_text(form_field: FormField, item: BaseModel | Mapping[str, Any] | None) -> str | None:
+    if item is None:
+        return text_of_value(form_field, form_field.default) if form_field.default is not None else ""
+    value = _present_value(form_field, item)
+    return "" if value is _MISSING else text_of_value(form_field, value)
 
 
-def _present_value(made: FormField, now: BaseModel | Mapping[str, Any]) -> Any:
-    value: Any = now
-    for name, wire in zip(made.name.split("."), made.json_path, strict=True):
+def _present_value(form_field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
+    value: Any = item
+    for name, wire in zip(form_field.name.split("."), form_field.json_path, strict=True):
         value = _inner_value(value, name, wire)
     return value
 
@@ -79,17 +79,17 @@ def _inner_value(value: Any, name: str, wire: str) -> Any:
     return None if value is None else _MISSING
 
 
-def text_of_value(made: FormField, value: Any) -> str | None:
+def text_of_value(form_field: FormField, value: Any) -> str | None:
     """Return a value as the text of its field. Empty if the field cannot contain the value."""
     if value is None:
-        return None if made.is_nullable and made.kind in ("choice", "reference", "yes or no") else ""
-    if made.kind == "structure":
+        return None if form_field.is_nullable and form_field.kind in ("choice", "reference", "yes or no") else ""
+    if form_field.kind == "structure":
         return yaml_values.to_yaml(_json_value(value)).rstrip("\n") if value not in ((), {}, []) else ""
-    if made.kind == "yes or no":
+    if form_field.kind == "yes or no":
         return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
-    if made.kind in ("list", "choices"):
+    if form_field.kind in ("list", "choices"):
         if isinstance(value, str):
-            return value if value in made.choices else ""
+            return value if value in form_field.choices else ""
         return "\n".join(filter(None, map(_line_of, value))) if isinstance(value, Sequence) else ""
     return _line_of(value)
 
@@ -104,9 +104,9 @@ def _line_of(value: Any) -> str:
         return str(value)
     if isinstance(value, date):
         return value.isoformat().replace("+00:00", "Z")
-    named = value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
-    if isinstance(named, str):
-        return named
+    object_id = value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
+    if isinstance(object_id, str):
+        return object_id
     return "" if isinstance(value, BaseModel) else json.dumps(value, ensure_ascii=False)
 
 
@@ -125,249 +125,268 @@ def _json_value(value: Any) -> Any:
 def build_request(
     operation: type[Operation[Any]],
     fields: Sequence[FormField],
-    known: Mapping[str, Any],
-    begin: FieldTexts,
-    written: FieldTexts,
+    arguments: Mapping[str, Any],
+    initial: FieldTexts,
+    texts: FieldTexts,
     *,
-    anew: bool,
+    is_new: bool,
 ) -> FormResult:
     """Return the operation that the text of a form makes: its required fields, and what differs from `begin`.
 
     Without a change there is no operation. Where something is created (`anew`), an empty form is an error, even if the API
     would accept it: enter on an empty form must not create anything.
     """
-    there = [each for each in fields if each.is_active(written)]
-    was_there = {each.name for each in fields if each.is_active(begin)}
+    active_fields = [each for each in fields if each.is_active(texts)]
+    active_before = {each.name for each in fields if each.is_active(initial)}
     changed = {
         each.operation_field
-        for each in there
-        if not is_same_text(written[each.name], begin[each.name]) or each.name not in was_there
+        for each in active_fields
+        if not is_same_text(texts[each.name], initial[each.name]) or each.name not in active_before
     }
-    if not changed and not anew:
+    if not changed and not is_new:
         return FormResult(None)
     required = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
-    wrong = {
+    errors = {
         each.name: f"{each.label} is required."
-        for each in there
+        for each in active_fields
         if each.is_required
         and each.operation_field not in required
-        and written[each.name] is not None
-        and not _has_text(written, each)
+        and texts[each.name] is not None
+        and not _has_text(texts, each)
     }
-    if there and not changed and required.isdisjoint(each.operation_field for each in there) and not wrong:
-        wrong = {FORM: EMPTY_FORM}
-    for top in dict.fromkeys(each.operation_field for each in there):
-        if top in changed | required:
-            wrong |= _add_values(
-                values, operation, top, [each for each in there if each.operation_field == top], begin, written
+    if (
+        active_fields
+        and not changed
+        and required.isdisjoint(each.operation_field for each in active_fields)
+        and not errors
+    ):
+        errors = {FORM: EMPTY_FORM}
+    for operation_field in dict.fromkeys(each.operation_field for each in active_fields):
+        if operation_field in changed | required:
+            errors |= _add_values(
+                values,
+                operation,
+                operation_field,
+                [each for each in active_fields if each.operation_field == operation_field],
+                initial,
+                texts,
             )
-    if not wrong:
+    if not errors:
         try:
-            made = operation.model_validate({**known, **values})
-        except ValidationError as invalid:
-            wrong = _field_errors(invalid, there, written)
+            form_field = operation.model_validate({**arguments, **values})
+        except ValidationError as validation_error:
+            errors = _field_errors(validation_error, active_fields, texts)
         else:
-            return FormResult(made, {}, frozenset(changed))
-    return FormResult(None, wrong, frozenset(changed))
+            return FormResult(form_field, {}, frozenset(changed))
+    return FormResult(None, errors, frozenset(changed))
 
 
-def _has_text(written: FieldTexts, made: FormField) -> bool:
-    return bool((written[made.name] or "").strip())
+def _has_text(texts: FieldTexts, form_field: FormField) -> bool:
+    return bool((texts[form_field.name] or "").strip())
 
 
-def is_same_text(one: str | None, other: str | None) -> bool:
+def is_same_text(first: str | None, second: str | None) -> bool:
     """Return whether two texts of a field are equal apart from surrounding spaces."""
-    return one == other if one is None or other is None else one.strip() == other.strip()
+    return first == second if first is None or second is None else first.strip() == second.strip()
 
 
 def _add_values(
     values: dict[str, Any],
     operation: type[Operation[Any]],
-    top: str,
+    operation_field: str,
     fields: Sequence[FormField],
-    begin: FieldTexts,
-    written: FieldTexts,
+    initial: FieldTexts,
+    texts: FieldTexts,
 ) -> dict[str, str]:
     """Add the values of one of the operation's fields to `values`. Return the errors by field name."""
-    found: dict[tuple[str, ...], Any] = {}
-    wrong: dict[str, str] = {}
+    values_by_path: dict[tuple[str, ...], Any] = {}
+    errors: dict[str, str] = {}
     for each in fields:
         try:
-            value = _request_value(each, written[each.name], begin[each.name] or "")
+            value = _request_value(each, texts[each.name], initial[each.name] or "")
         except YamlError as fault:
-            wrong[each.name] = f"{fault.place}: {fault.sentence}"
+            errors[each.name] = f"{fault.place}: {fault.sentence}"
         else:
             if value is not _MISSING:
-                found[each.json_path] = value
-    if wrong:
-        return wrong
-    said = {way: value for way, value in found.items() if value is not None}
-    if not said:
-        if found and not _is_nullable(operation, top):
+                values_by_path[each.json_path] = value
+    if errors:
+        return errors
+    present_values = {path: value for path, value in values_by_path.items() if value is not None}
+    if not present_values:
+        if values_by_path and not _is_nullable(operation, operation_field):
             return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
-        values |= {way[0]: None for way in found}
+        values |= {path[0]: None for path in values_by_path}
         return {}
-    tops = {way[:end] for way in said for end in range(1, len(way))}
-    constants = constants_of(operation, top, written) if tops else {}
-    for way, value in {**{way: value for way, value in constants.items() if way[:-1] in tops}, **said}.items():
-        _set_path(values, way, value)
+    parent_paths = {path[:end] for path in present_values for end in range(1, len(path))}
+    constants = constants_of(operation, operation_field, texts) if parent_paths else {}
+    for path, value in {
+        **{path: value for path, value in constants.items() if path[:-1] in parent_paths},
+        **present_values,
+    }.items():
+        _set_path(values, path, value)
     return {}
 
 
-def _is_nullable(operation: type[Operation[Any]], top: str) -> bool:
+def _is_nullable(operation: type[Operation[Any]], operation_field: str) -> bool:
     spec = SPECS.get(operation)
-    return spec is None or top in spec.nullable
+    return spec is None or operation_field in spec.nullable
 
 
-def _set_path(values: dict[str, Any], way: Sequence[str], value: Any) -> None:
-    for name in way[:-1]:
+def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    for name in path[:-1]:
         values = values.setdefault(name, {})
-    values[way[-1]] = value
+    values[path[-1]] = value
 
 
-def _request_value(made: FormField, written: str | None, begin: str) -> Any:
+def _request_value(form_field: FormField, texts: str | None, initial: str) -> Any:
     """Return the value of a field for the request. Raises YamlError."""
-    if written is None:
+    if texts is None:
         return None
-    text = written if made.kind == "text" else written.strip()
+    text = texts if form_field.kind == "text" else texts.strip()
     if not text.strip():
-        return _cleared_value(made) if begin.strip() else _MISSING
-    if made.kind == "yes or no":
+        return _cleared_value(form_field) if initial.strip() else _MISSING
+    if form_field.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
-    if made.kind == "structure":
-        read = yaml_values.parse_yaml(text)
-        return read.value if read is not None else None
-    if made.kind == "choices" or (made.kind == "list" and text not in made.choices):
-        return [_list_item(made, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if form_field.kind == "structure":
+        parsed = yaml_values.parse_yaml(text)
+        return parsed.value if parsed is not None else None
+    if form_field.kind == "choices" or (form_field.kind == "list" and text not in form_field.choices):
+        return [
+            _list_item(form_field, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
+        ]
     return text
 
 
-def _cleared_value(made: FormField) -> Any:
+def _cleared_value(form_field: FormField) -> Any:
     """Return the value for a field whose text was deleted."""
-    if made.is_nullable:
+    if form_field.is_nullable:
         return None
-    if made.kind in ("list", "choices"):
+    if form_field.kind in ("list", "choices"):
         return []
-    if made.kind == "structure":
+    if form_field.kind == "structure":
         return {}
-    return _MISSING if made.is_required else ""
+    return _MISSING if form_field.is_required else ""
 
 
-def _list_item(made: FormField, number: int, line: str) -> Any:
+def _list_item(form_field: FormField, number: int, line: str) -> Any:
     line = line.strip()
-    if made.item_kind != "line" or not line.startswith("{"):
+    if form_field.item_kind != "line" or not line.startswith("{"):
         return line
     try:
-        read = yaml_values.parse_yaml(line)
+        parsed = yaml_values.parse_yaml(line)
     except YamlError as fault:
         raise YamlError(number, fault.sentence) from None
-    return read.value if read is not None else line
+    return parsed.value if parsed is not None else line
 
 
 # Errors
 
 
-def _field_errors(invalid: ValidationError, fields: Sequence[FormField], written: FieldTexts) -> dict[str, str]:
+def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
     """Return the first error of each field."""
-    found: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
-    for error in invalid.errors(include_url=False, include_input=False):
-        name, inside = _field_of(error, fields)
-        found.setdefault(name, []).append((error, inside))
+    values_by_path: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
+    for error in validation_error.errors(include_url=False, include_input=False):
+        name, inner_path = _field_of(error, fields)
+        values_by_path.setdefault(name, []).append((error, inner_path))
     by_name = {each.name: each for each in fields}
-    return {name: _error_sentence(by_name.get(name), errors, written.get(name) or "") for name, errors in found.items()}
+    return {
+        name: _error_sentence(by_name.get(name), errors, texts.get(name) or "")
+        for name, errors in values_by_path.items()
+    }
 
 
 def _error_sentence(
-    made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
+    form_field: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
 ) -> str:
-    first, inside = errors[0]
-    alike = [error for error, _ in errors if error["type"] == first["type"]]
+    first, inner_path = errors[0]
+    similar = [error for error, _ in errors if error["type"] == first["type"]]
     if first["type"] == "value_error" and not first["loc"]:
         return _sentence(str(first["ctx"]["error"]))
-    if made is None:
-        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, alike)}")
-    if made.kind in ("list", "choices") and inside and isinstance(inside[0], int):
-        return _sentence(f"line {inside[0] + 1} {rule(first, alike)}")
-    if first["type"].startswith("union_tag") and made.choices:
-        return f"{made.label} must be one of {', '.join(made.choices)}."
-    if made.kind != "structure":
-        return _sentence(f"{made.label} {rule(first, alike)}")
-    place, inside = _locate(text, inside)
-    return f"{place}{_sentence(f'{_dotted_path(inside) or made.label} {rule(first, alike)}')}"
+    if form_field is None:
+        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, similar)}")
+    if form_field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
+        return _sentence(f"line {inner_path[0] + 1} {rule(first, similar)}")
+    if first["type"].startswith("union_tag") and form_field.choices:
+        return f"{form_field.label} must be one of {', '.join(form_field.choices)}."
+    if form_field.kind != "structure":
+        return _sentence(f"{form_field.label} {rule(first, similar)}")
+    place, inner_path = _locate(text, inner_path)
+    return f"{place}{_sentence(f'{_dotted_path(inner_path) or form_field.label} {rule(first, similar)}')}"
 
 
-def _locate(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
+def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
     """Return the position of an error in YAML, and its path without the names of union members."""
-    bare = text.strip()  # `_value` strips the text too, and `strip` removes some control characters.
-    above = text[: text.find(bare)].count("\n")
-    read = yaml_values.parse_yaml(bare)
-    way: list[int | str] = []
-    for number, part in enumerate(inside):
-        below = None
-        if read is not None and isinstance(part, int) and part < len(read.items):
-            below = read.items[part]
-        elif read is not None and isinstance(part, str):
-            below = read.parts.get(part)
-        if below is not None:
-            read = below
-            way.append(part)
-        elif number == len(inside) - 1:
-            way.append(part)
-    return ("" if read is None else f"Line {read.line + above}, column {read.column}: "), way
+    stripped = text.strip()  # `_value` strips the text too, and `strip` removes some control characters.
+    lines_above = text[: text.find(stripped)].count("\n")
+    parsed = yaml_values.parse_yaml(stripped)
+    path: list[int | str] = []
+    for number, path_part in enumerate(inner_path):
+        child = None
+        if parsed is not None and isinstance(path_part, int) and path_part < len(parsed.items):
+            child = parsed.items[path_part]
+        elif parsed is not None and isinstance(path_part, str):
+            child = parsed.parts.get(path_part)
+        if child is not None:
+            parsed = child
+            path.append(path_part)
+        elif number == len(inner_path) - 1:
+            path.append(path_part)
+    return ("" if parsed is None else f"Line {parsed.line + lines_above}, column {parsed.column}: "), path
 
 
-def _dotted_path(inside: Sequence[int | str]) -> str:
+def _dotted_path(inner_path: Sequence[int | str]) -> str:
     """Return the path to a value in an object, for example `items[0].name`."""
-    way = ""
-    for part in inside:
-        way += f"[{part}]" if isinstance(part, int) else f".{part}" if way else part
-    return way
+    path = ""
+    for path_part in inner_path:
+        path += f"[{path_part}]" if isinstance(path_part, int) else f".{path_part}" if path else path_part
+    return path
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
+def _sentence(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}{'' if sentence.endswith('.') else '.'}"
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
     """Return the field with an error, and the path inside its value. Pydantic adds the names of union members to the
     path."""
-    near = list(fields)
-    depth, inside = 0, list(error["loc"])
-    while inside and near:
-        part = inside[0]
-        on = [each for each in near if len(each.json_path) > depth and each.json_path[depth] == part]
-        if on:
-            near, depth = on, depth + 1
-            inside.pop(0)
-            if len(near) == 1 and len(near[0].json_path) == depth:
+    candidates = list(fields)
+    depth, inner_path = 0, list(error["loc"])
+    while inner_path and candidates:
+        path_part = inner_path[0]
+        matches = [each for each in candidates if len(each.json_path) > depth and each.json_path[depth] == path_part]
+        if matches:
+            candidates, depth = matches, depth + 1
+            inner_path.pop(0)
+            if len(candidates) == 1 and len(candidates[0].json_path) == depth:
                 break
         elif depth == 0:
-            return FORM, inside
-        elif any(len(each.json_path) > depth for each in near):
-            inside.pop(0)  # The name of a union member.
+            return FORM, inner_path
+        elif any(len(each.json_path) > depth for each in candidates):
+            inner_path.pop(0)  # The name of a union member.
         else:
             break
-    if not near or depth == 0:
-        return FORM, inside
-    return near[0].name, [part for part in inside if not _is_union_member(part)]
+    if not candidates or depth == 0:
+        return FORM, inner_path
+    return candidates[0].name, [path_part for path_part in inner_path if not _is_union_member(path_part)]
 
 
-def _is_union_member(part: int | str) -> bool:
+def _is_union_member(path_part: int | str) -> bool:
     """Return whether a part of a path is Pydantic's name for a type: `literal['a']`, `constrained-str`,
     `Invitation`."""
     return (
-        isinstance(part, str) and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", part) is not None
+        isinstance(path_part, str)
+        and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", path_part) is not None
     )
 
 
 def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
     """Return the field that an error of the server mentions. `FORM` if it mentions none."""
-    best: tuple[int, int, str] | None = None
+    best_match: tuple[int, int, str] | None = None
     for each in fields:
-        ways = {".".join(each.json_path), each.json_path[-1], each.json_path[0], each.label, each.name}
-        for way in ways:
-            if found := re.search(rf"(?<![\w-]){re.escape(way)}(?![\w-])", sentence, re.IGNORECASE):
-                rank = (found.start(), -len(way), each.name)
-                best = min(best, rank) if best is not None else rank
-    return best[2] if best is not None else FORM
+        names = {".".join(each.json_path), each.json_path[-1], each.json_path[0], each.label, each.name}
+        for path in names:
+            if values_by_path := re.search(rf"(?<![\w-]){re.escape(path)}(?![\w-])", sentence, re.IGNORECASE):
+                rank = (values_by_path.start(), -len(path), each.name)
+                best_match = min(best_match, rank) if best_match is not None else rank
+    return best_match[2] if best_match is not None else FORM
