@@ -25,7 +25,7 @@ from octavo.server.demo.library import build
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.widgets.row_list import Rows
 from tests.journeys.managed import NOOR
 from tests.journeys.moods import altered

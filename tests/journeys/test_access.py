@@ -9,7 +9,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data.access import highest, role_sources
 from octavo.server.demo.people import ORGANIZATION
-from octavo.tui.resources import access_reading, access_resources
+from octavo.tui.resources import role_facts, space_resources
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, open_kind, titles
@@ -60,11 +60,11 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
                 crews.setdefault(each.organization.user.id, set()).add(team.id)
         explained = 0
         for at in places:
-            chain = await access_reading.load_places(live, HERE, at)
+            chain = await role_facts.load_places(live, HERE, at)
             listed = (await run.ask(permissions.ListAggregate(at=at, limit=1000), NOOR)).items
             counted = {each.user.id: each.permission for each in listed}
             for member in members:
-                person = access_reading.with_teams(member, crews.get(member.user.id, set()))
+                person = role_facts.with_teams(member, crews.get(member.user.id, set()))
                 found = role_sources(person, chain, "Saltmarsh Instruments")
                 assert highest(found) == counted.get(member.user.id), (at, member.user.name, found)
                 explained += bool(found)
@@ -90,9 +90,9 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: not titles(run), "it has no role any more")
         await run.ask(permissions.Grant(at=PRODUCTS, role="read", teams=("software",), users=("yuki-tanabe",)), NOOR)
         live = run.app.session.live
-        for kind in (access_resources.MEMBER_ROLES, access_resources.TEAM_ROLES):
+        for kind in (space_resources.MEMBER_ROLES, space_resources.TEAM_ROLES):
             await live.fetch(kind.list_operation({"at": PRODUCTS}))
-        unmade = access_resources.TEAM_ROLES.prepare_undo
+        unmade = space_resources.TEAM_ROLES.prepare_undo
         assert unmade is not None
         given = permissions.Grant(at=PRODUCTS, role="create", teams=("software", "field-crew"), users=("yuki-tanabe",))
         ops = unmade(live, {"at": PRODUCTS})(given)

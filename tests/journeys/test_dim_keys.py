@@ -20,10 +20,10 @@ from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import managing_spaces, moving_spaces
 from octavo.tui.content.managed_spaces import ManagedSpaces
 from octavo.tui.content.spaces_pane import SPACE_TREE
-from octavo.tui.resources import acting, arranging, organization_resources, site_resources
-from octavo.tui.resources.browser import BrowserLevel
+from octavo.tui.resources import organization_resources, resource_commands, site_resources, structure_commands
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
+from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Commands
@@ -127,7 +127,7 @@ class Compared:
 
     async def making(self, level: BrowserLevel, kind: Resource[Any], name: str) -> None:
         """What can be made in one way at least may be made: elsewhere the server says so."""
-        why = why_not(acting.CREATE_COMMANDS, "create", self.run, level.create_target())
+        why = why_not(resource_commands.CREATE_COMMANDS, "create", self.run, level.create_target())
         tried: Operation[Any] | None = None
         async for _, op in self.forms.to_make(kind, level.arguments):
             if self.is_taken(op):
@@ -138,11 +138,11 @@ class Compared:
         if tried is not None:
             self.compare(f"make {name} in {level.title}", name, "create", why, tried)
 
-    async def thing(self, hand: acting.Selection, name: str) -> None:
+    async def thing(self, hand: resource_commands.Selection, name: str) -> None:
         kind, known, thing = hand.resource, hand.arguments, hand.first
         called = f"{name} {kind.title(thing)} in {getattr(hand.parent, 'title', '')}"
         if kind.update is not None:
-            why = why_not(acting.SELECTION_COMMANDS, "change", self.run, hand)
+            why = why_not(resource_commands.SELECTION_COMMANDS, "change", self.run, hand)
             async for _, _, op in self.forms.to_change(kind, known, thing):
                 if self.is_taken(op):
                     self.compare(f"change {called}", name, "update", why, op)
@@ -151,22 +151,26 @@ class Compared:
             op = build_operation(kind.delete, kind.arguments_for(known, thing))
             if self.is_taken(op):
                 self.compare(
-                    f"delete {called}", name, "delete", why_not(acting.SELECTION_COMMANDS, "delete", self.run, hand), op
+                    f"delete {called}",
+                    name,
+                    "delete",
+                    why_not(resource_commands.SELECTION_COMMANDS, "delete", self.run, hand),
+                    op,
                 )
         for action in kind.actions:
             done = await self.acting(kind, {**kind.arguments_for(known, thing), **action.values}, action, thing)
             if done is not None and action.disabled_reason(thing) is None and self.is_taken(done):
-                why = why_not(acting.SELECTION_COMMANDS, "act", self.run, hand) or acting.why_no_action(
-                    self.run.app, hand, action
-                )
+                why = why_not(
+                    resource_commands.SELECTION_COMMANDS, "act", self.run, hand
+                ) or resource_commands.why_no_action(self.run.app, hand, action)
                 self.compare(f"{action.name} {called}", name, action.name, why, done)
 
     async def acting(
         self, kind: Resource[Any], known: Arguments, action: Action[Any], thing: Any
     ) -> Operation[Any] | None:
         """What an action sends, with what can be written where it asks."""
-        if action.run is arranging.make_default:
-            return arranging.set_default_operation(known["at"], thing)
+        if action.run is structure_commands.make_default:
+            return structure_commands.set_default_operation(known["at"], thing)
         async for _, op in self.forms.to_make(replace(kind, create=action.operation), known):
             if self.is_taken(op):
                 return op

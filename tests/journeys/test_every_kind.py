@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from octavo.api.errors import NotFound
-from octavo.tui.resources import acting, organization_resources, site_resources
-from octavo.tui.resources.browser import BrowserLevel
+from octavo.tui.resources import organization_resources, resource_commands, site_resources
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.form_values import is_same_text
 from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.text_inputs import TextEditor
@@ -166,7 +166,7 @@ class Managing:
         await self.run.press("X")
         assert isinstance(self.run.app.screen, Confirm), self.run.text
         if part.recreate_operation(view.level.arguments, thing) is None:
-            await self.run.type(acting.text_to_type(part.delete_label.lower(), part, (thing,)))
+            await self.run.type(resource_commands.text_to_type(part.delete_label.lower(), part, (thing,)))
             await self.run.press("enter")
         else:
             await self.run.press("y")

@@ -15,10 +15,10 @@ from octavo.api import collections, invites, mcp_servers, organizations, redirec
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.text import Colour, Hidden
-from octavo.tui.resources import form_references
+from octavo.tui.resources import reference_lists
 from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_references import ReferenceList
+from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import open_kind
@@ -237,7 +237,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
 async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_typed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(form_references, "ITEMS_READ", 40)
+    monkeypatch.setattr(reference_lists, "ITEMS_READ", 40)
     some = ReferenceList(
         organizations.ListMembers(at=AT, limit=20),
         lambda each: Choice(each.id, each.user.name),

@@ -23,9 +23,9 @@ from octavo.server.demo.library import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.resources.condition_tester import open_condition
 from octavo.tui.resources.form import open_form
-from octavo.tui.resources.form_references import ReferenceList
-from octavo.tui.resources.trying_conditions import open_condition
+from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.writing.page_drafts import PagePlace

@@ -25,8 +25,8 @@ from octavo.server.app import Platform
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
-from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.row_list import Row
 from tests.journeys.managed import NOOR, SOME

@@ -12,7 +12,7 @@ import pytest
 from octavo.api import content, fonts, imports, openapi, storage
 from octavo.api.places import SpaceRef
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.form_files import font_weight
+from octavo.tui.resources.form_state import font_weight
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.path_input import completed
 from tests.journeys.stage import Stage

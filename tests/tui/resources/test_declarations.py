@@ -14,7 +14,7 @@ from octavo.api.labels import LABELS, field_label, label
 from octavo.api.operation import SPECS, Model
 from octavo.api.places import OrganizationRef
 from octavo.api.text import Known
-from octavo.tui.resources import access_resources, organization_resources, site_resources, space_resources
+from octavo.tui.resources import organization_resources, site_resources, space_resources
 from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.resource import Resource
@@ -49,7 +49,7 @@ def test_a_kind_is_reached_by_operations_of_the_interface(name: str) -> None:
     assert any(each.is_shown for each in kind.columns)
 
 
-@pytest.mark.parametrize("module", [site_resources, organization_resources, access_resources, space_resources])
+@pytest.mark.parametrize("module", [site_resources, organization_resources, space_resources])
 def test_a_kind_takes_few_lines_and_no_class(module: Any) -> None:
     source = inspect.getsource(module)
     assert not re.search(r"^class ", source, re.MULTILINE)

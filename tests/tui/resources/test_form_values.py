@@ -20,16 +20,17 @@ from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, fields_of, label_of
-from octavo.tui.resources.form_meanings import description_of
+from octavo.tui.resources.form_inputs import description_of
 from octavo.tui.resources.form_values import (
     FORM,
     FormResult,
     build_request,
     field_in_error,
+    form_to_yaml,
     initial_texts,
     is_same_text,
+    yaml_to_texts,
 )
-from octavo.tui.resources.form_yaml import form_to_yaml, yaml_to_texts
 
 SITE = SiteRef(organization_id="acme", site_id="docs")
 WRITES = [kind for kind, spec in load().items() if spec.method in ("POST", "PUT", "PATCH")]

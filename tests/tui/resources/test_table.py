@@ -12,12 +12,11 @@ from octavo.api.organizations import Member
 from octavo.api.sites import Site
 from octavo.api.users import User
 from octavo.data.state_db import StateDb
-from octavo.tui.resources.acting import MAX_TITLES, first_titles
-from octavo.tui.resources.exports import as_csv, as_json, as_markdown
 from octavo.tui.resources.organization_resources import MEMBERS
 from octavo.tui.resources.resource import TableColumn
+from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
 from octavo.tui.resources.site_resources import SITES
-from octavo.tui.resources.table import TableState
+from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
 from octavo.tui.widgets.row_list import Columns
 from octavo.tui.widgets.safe_text import safe
 

@@ -23,8 +23,8 @@ from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources import organization_resources, site_resources
-from octavo.tui.resources.browser import BrowserScreen, open_selected_row
 from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.shell.shell import Shell

@@ -25,9 +25,9 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.picture import PictureScreen
 from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.trying_conditions import ConditionTest
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
     from octavo.tui.content.content import ContentScreen
-    from octavo.tui.resources.browser import BrowserScreen
+    from octavo.tui.resources.resource_browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {

@@ -15,10 +15,10 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content.space_places import Held, kind_of, title_of
-from octavo.tui.resources import writing
-from octavo.tui.resources.acting import text_to_type
+from octavo.tui.resources import resource_writes
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_commands import text_to_type
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import lacks_right
@@ -51,7 +51,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
     resource: Resource[Any] = MANAGED_SPACES if isinstance(thing, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=managed.organization.id)
     known, live, name = {"at": at}, app.session.live, title_of(thing)
-    back = writing.undo_of_deletion(live, resource, known, (thing,))
+    back = resource_writes.undo_of_deletion(live, resource, known, (thing,))
     typed = text_to_type("delete", resource, (thing,))
 
     def decided(answer: Confirmed | None) -> None:
@@ -59,7 +59,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
             return
         app.writes.send(
             f"delete {name}",
-            writing.delete_items(live, resource, known, (thing,)),
+            resource_writes.delete_items(live, resource, known, (thing,)),
             said=f"Deleted {name}.",
             back=None if back is None else lambda _: back,
             then=lambda _: _gone(app, managed, thing),

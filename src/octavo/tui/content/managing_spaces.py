@@ -18,7 +18,7 @@ from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
-from octavo.tui.resources import filling
+from octavo.tui.resources import resource_forms
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
@@ -52,7 +52,11 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, create_title=f"New {resource.singular} {place}")
             choices.append(
-                Choice(partial(filling.open_create_form, app, named, known, managed.came), named.create_title, off=off)
+                Choice(
+                    partial(resource_forms.open_create_form, app, named, known, managed.came),
+                    named.create_title,
+                    off=off,
+                )
             )
     app.push_screen(Picker("Create", choices), _do)
 
@@ -66,9 +70,9 @@ def change(app: Shell, managed: ManagedSpaces) -> None:
     """Show the settings form of the selected space or collection."""
     thing, at = managed.thing, OrganizationRef(organization_id=managed.organization.id)
     if isinstance(thing, Space):
-        filling.open_edit_form(app, MANAGED_SPACES, {"at": at}, thing)
+        resource_forms.open_edit_form(app, MANAGED_SPACES, {"at": at}, thing)
     elif thing is not None:
-        filling.open_edit_form(app, COLLECTIONS, {"at": at}, thing)
+        resource_forms.open_edit_form(app, COLLECTIONS, {"at": at}, thing)
 
 
 def choose(app: Shell, managed: ManagedSpaces) -> None:

@@ -18,12 +18,19 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.api.operation import Model, Operation
 from octavo.tui.resources.form_fields import FormField
-from octavo.tui.resources.form_files import values_from_file_name
-from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_picking import FormPickers
-from octavo.tui.resources.form_references import ReferenceList
-from octavo.tui.resources.form_state import NOTHING_CHANGED, FormRequest, FormState, ItemReader, SubmittedForm
+from octavo.tui.resources.form_inputs import FieldRow, FormPickers
+from octavo.tui.resources.form_state import (
+    NOTHING_CHANGED,
+    FormRequest,
+    FormState,
+    ItemReader,
+    SubmittedForm,
+    text_with_file,
+    values_from_file_name,
+)
 from octavo.tui.resources.form_values import FORM, FormResult
+from octavo.tui.resources.reference_lists import ReferenceList
+from octavo.tui.shell.choosing_files import ask_for_file
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
@@ -332,8 +339,6 @@ class FormDialog(Dialog[None]):
 
     def choose_file(self) -> None:
         """Ask for a file and fill the field from it."""
-        from octavo.tui.resources.form_files import text_with_file
-        from octavo.tui.shell.choosing_files import ask_for_file
 
         if (row := self._file_row) is None:
             return

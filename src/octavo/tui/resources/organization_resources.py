@@ -17,10 +17,8 @@ from octavo.api import (
 from octavo.api.labels import label
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
-from octavo.tui.resources import acting, specification_reading
-from octavo.tui.resources.access_resources import ACCESS_TABLES, EDIT_IN_TREE, MEMBER_SPACES, SPACES, space_arguments
-from octavo.tui.resources.browser import BrowserScreen
-from octavo.tui.resources.references import member_list
+from octavo.tui.resources import resource_commands, specifications
+from octavo.tui.resources.reference_lists import member_list
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
@@ -30,6 +28,8 @@ from octavo.tui.resources.resource import (
     build_operation,
     id_argument,
 )
+from octavo.tui.resources.resource_browser import BrowserScreen
+from octavo.tui.resources.space_resources import ACCESS_TABLES, EDIT_IN_TREE, MEMBER_SPACES, SPACES, space_arguments
 from octavo.tui.widgets.wording import plural
 
 GUEST = "Guest"
@@ -142,7 +142,7 @@ TEAMS: Resource[teams.Team] = Resource(
     children=(TEAM_MEMBERS,),
     actions=(
         Action("Edit multiple members", "Add or remove several members at once, or set team roles by user ID.",
-               teams.UpdateMembers, "was updated", run=acting.open_first_action),
+               teams.UpdateMembers, "was updated", run=resource_commands.open_first_action),
     ),
     reference_lists={"add": member_list, "remove": member_list},
     permissions=RequiredPermissions(create="admin", on_item=True),
@@ -227,7 +227,7 @@ VERSIONS: Resource[openapi.Version] = Resource(
     description="Versions of this specification, oldest first.",
     title=lambda each: each.id,
     columns=(TableColumn("VERSION", "id"), TableColumn("CREATED", "created_at", 7, align_right=True), TableColumn("LINK", "url", drop_rank=1)),
-    open_dialog=specification_reading.open_version,
+    open_dialog=specifications.open_version,
     read_only_reason="To upload a new version, press esc twice, select the specification, and press a.",
     url_of=lambda each: each.url,
     permissions=RequiredPermissions("", "", ""),
@@ -248,11 +248,11 @@ SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     children=(VERSIONS,),
     actions=(
         Action("Upload a new version", "Enter a link, a file path, or the text of the new version. Pages that show the specification will be updated.",
-               openapi.Put, "was uploaded", run=acting.open_first_action),
+               openapi.Put, "was uploaded", run=resource_commands.open_first_action),
     ),
-    load_details=specification_reading.specification_facts,
+    load_details=specifications.specification_facts,
     details=lambda each: [("error", error.message) for error in each.last_processed_errors],
-    after_write=specification_reading.watch_processing,
+    after_write=specifications.watch_processing,
     permissions=RequiredPermissions(create="create_open_api_spec", update="edit", delete="edit", on_item=True),
     delete_effects=lambda _: ["All versions of this specification will be deleted too. Pages will no longer be able to show the operations of this specification."],
 )  # fmt: skip

@@ -165,7 +165,7 @@ class TableCommand:
     name: str
     """Title of the command."""
     run: Callable[[Shell, Any], None]
-    """Runs the command at an `acting.CreateTarget`."""
+    """Runs the command at an `CreateTarget`."""
     operation: type[Operation[Any]]
     """Operation that the command needs. The command is disabled if the server does not have the operation."""
 
@@ -243,7 +243,7 @@ class Resource(Generic[M]):
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create at an `acting.CreateTarget`, in a list with items of several kinds."""
+    """Asks which kind of item to create at an `CreateTarget`, in a list with items of several kinds."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()

@@ -13,9 +13,8 @@ from octavo.api import adaptive_schema, mcp_servers, redirects, search, share_li
 from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
-from octavo.tui.resources import arranging, publishing, redirect_reading, site_tree, trying_addresses, trying_conditions
-from octavo.tui.resources.browser import BrowserScreen
-from octavo.tui.resources.references import group_list
+from octavo.tui.resources import condition_tester, link_tests, publish_dialogs, site_tree, structure_commands
+from octavo.tui.resources.reference_lists import group_list
 from octavo.tui.resources.resource import (
     Action,
     Arguments,
@@ -26,6 +25,7 @@ from octavo.tui.resources.resource import (
     build_operation,
     id_argument,
 )
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.shell.routes import ToPage
 
 _EDITORS = RequiredPermissions("edit", "edit", "edit")
@@ -34,7 +34,7 @@ _EDITORS = RequiredPermissions("edit", "edit", "edit")
 
 _SET_DEFAULT = Action[Any](
     "Set as default", "Visitors will see this item first. You can undo this by pressing u.", site_structure.UpdateSection,
-    disabled_reason=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, run=arranging.make_default,
+    disabled_reason=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, run=structure_commands.make_default,
     permission=lambda each: "" if isinstance(each, site_structure.SiteSpace) and each.section else "admin",
 )  # fmt: skip
 """Sets where visitors start: a space of a section, a section of a site, or a space of a site without sections."""
@@ -153,14 +153,14 @@ _PART_COLUMNS = (
     TableColumn[site_tree.PartRow]("CONDITION", "part.condition", 20, drop_rank=2),
     TableColumn[site_tree.PartRow]("CONTAINS", "child_titles", is_shown=False),
 )
-_SEARCH_COMMAND = TableCommand("Search the site", trying_addresses.open_site_search, search.InSite)
+_SEARCH_COMMAND = TableCommand("Search the site", link_tests.open_site_search, search.InSite)
 STRUCTURE: Resource[site_tree.PartRow] = Resource(
     "part", "structure", site_structure.Get,
     description="Section groups, sections, and spaces, in the order visitors see them.",
     items=site_tree.part_rows,
     resolve_row=_part_of_row,
     row_resources=_PART_RESOURCES,
-    add_item=arranging.choose_new_part,
+    add_item=structure_commands.choose_new_part,
     command=_SEARCH_COMMAND,
     lookups=(site_structure.Get,),
     route=_space_route,
@@ -195,15 +195,15 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
         TableColumn("DESTINATION", _destination, is_id=True),
         TableColumn("IN SPACE", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop_rank=2),
         TableColumn("TYPE", "destination.kind", 9, drop_rank=1, is_code=True),
-        TableColumn("PROBLEM", "end", 16, render=redirect_reading.problem_label),
+        TableColumn("PROBLEM", "end", 16, render=link_tests.problem_label),
     ),
     lookups=(site_structure.Get,),
-    more_lookups=redirect_reading.page_lists,
-    derive=redirect_reading.with_problems,
-    command=TableCommand("Test a link", trying_addresses.open_link_test, redirects.List),
+    more_lookups=link_tests.page_lists,
+    derive=link_tests.with_problems,
+    command=TableCommand("Test a link", link_tests.open_link_test, redirects.List),
     permissions=_EDITORS,
     recreate=_recreate_redirect,
-    load_details=redirect_reading.redirect_facts,
+    load_details=link_tests.redirect_facts,
     delete_effects=lambda each: [f"Links to {each.source} will stop working."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
@@ -217,7 +217,7 @@ SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
         TableColumn("ACTIVE", "active", 6),
         TableColumn("CREATED", "created_at", 7, align_right=True),
     ),
-    load_details=publishing.share_link_facts,
+    load_details=publish_dialogs.share_link_facts,
     actions=(
         Action("Revoke", "The link will stop working until you activate it again.", share_links.Update, "was revoked", {"active": False},
                share_links.Update, {"active": True}, disabled_reason=lambda each: None if each.active else "This share link is already revoked."),
@@ -247,7 +247,7 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     title=lambda each: each.description or each.condition,
     key=lambda each: each.condition,
     columns=(TableColumn("DESCRIPTION", "description"), TableColumn("CONDITION", "condition")),
-    open_dialog=trying_conditions.open_condition,
+    open_dialog=condition_tester.open_condition,
     empty_text="No conditions. Conditions come from the adaptive schema.",
     read_only_reason="Conditions come from the adaptive schema, so you cannot change them here. Change the adaptive schema instead.",
     permissions=RequiredPermissions("", "", ""),
@@ -313,10 +313,10 @@ SITES: Resource[sites.Site] = Resource(
     children=(STRUCTURE, REDIRECTS, SHARE_LINKS, MCP_SERVERS, ADAPTIVE_SCHEMA, CONDITIONS, SITE_MEMBERS, PUBLISHED_CONTENT),
     actions=(
         Action("Publish", "People in the site's audience will be able to open the site.", sites.Publish,
-               undo_operation=sites.Unpublish, run=publishing.confirm_publish,
+               undo_operation=sites.Unpublish, run=publish_dialogs.confirm_publish,
                disabled_reason=lambda each: "This site is already published." if each.published else None),
         Action("Unpublish", "Visitors will no longer be able to open the site. All links to the site will stop working.", sites.Unpublish,
-               undo_operation=sites.Publish, run=publishing.confirm_unpublish,
+               undo_operation=sites.Publish, run=publish_dialogs.confirm_unpublish,
                disabled_reason=lambda each: None if each.published else "This site is not published."),
     ),
     permissions=RequiredPermissions(create="create_content", on_item=True),

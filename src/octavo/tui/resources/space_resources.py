@@ -1,10 +1,187 @@
-"""The declaration of spaces for the forms and confirmations of the space tree."""
+"""The tables of spaces and of access to them: who has which role in a space or collection, and why."""
 
 from __future__ import annotations
 
-from octavo.api import spaces
-from octavo.tui.resources.resource import RequiredPermissions, Resource, TableColumn
+from dataclasses import replace
+from typing import Any, get_args
+
+from octavo.api import permissions, spaces, teams
+from octavo.api.labels import label
+from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
+from octavo.api.roles import Role
+from octavo.data.access import MERGE_ROLES, actions
+from octavo.data.live import Live
+from octavo.tui.resources import role_facts
+from octavo.tui.resources.resource import (
+    Arguments,
+    RequiredPermissions,
+    Resource,
+    TableColumn,
+    UndoFactory,
+    build_operation,
+    id_argument,
+)
 from octavo.tui.widgets.wording import plural
+
+
+def _grant_again(
+    operation: type[Operation[Any]], arguments: Arguments, role: str, **kind: str
+) -> Operation[Any] | None:
+    """Return the operation that gives a removed role again. None if the role is not one that requests can hold."""
+    return build_operation(operation, {**arguments, **kind, "role": role}) if role in get_args(Role) else None
+
+
+def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
+    """Return the operations that undo a grant: users and teams get their previous roles again."""
+    changes: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
+    for resource, kind, change, remove in (
+        (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
+        (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
+    ):
+        listed = live.peek(resource.list_operation(arguments)).value
+        roles = {resource.key(each): each.permission for each in listed.items} if listed is not None else {}
+        is_whole = listed is not None and listed.next is None
+        changes.append((kind, f"{kind}_id", change, remove, roles if is_whole else None))
+
+    def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
+        undo_operations: list[Operation[Any] | None] = []
+        for kind, name, change, remove, roles in changes:
+            for each in getattr(grant, f"{kind}s") or ():
+                if roles is None:
+                    return None
+                role = roles.get(each)
+                undo_operations.append(
+                    _grant_again(change, arguments, role, **{name: each})
+                    if role is not None
+                    else build_operation(remove, {**arguments, name: each})
+                )
+        return None if None in undo_operations else [each for each in undo_operations if each is not None]
+
+    return ops
+
+
+_GRANT_INTRO = "The role applies to this space or collection and to everything in it."
+
+
+def _grant_notice(grant: permissions.Grant, response: None) -> str:
+    """Return how many members and teams a role was given to."""
+    counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
+    recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
+    return (
+        f"Assigned the {label(grant.role)} role to {recipients}."
+        if grant.role
+        else f"Removed the role from {recipients}."
+    )
+
+
+MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
+    "member", "members", permissions.ListUsers,
+    description="Members with a role that was assigned to them directly, not through a team.",
+    create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    ids=id_argument("user_id", "user.id"),
+    columns=(TableColumn("NAME", "user.name"), TableColumn("ROLE", "permission", 10, is_code=True), TableColumn("EMAIL", "user.email", drop_rank=1)),
+    as_update=lambda each: teams.Membership(role=each.permission),
+    recreate=lambda arguments, each: _grant_again(permissions.UpdateUser, arguments, each.permission, user_id=each.user.id),
+    lookups=(permissions.ListTeams,),
+    prepare_undo=_undo_grant,
+    create_title="Assign a role",
+    create_intro=_GRANT_INTRO,
+    create_notice=_grant_notice,
+    delete_verbs=("remove the role from", "removed the role from"),
+)  # fmt: skip
+TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
+    "team", "teams", permissions.ListTeams,
+    description="Teams that have an assigned role. The role applies to all members of the team.",
+    create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
+    title=lambda each: each.team.title,
+    key=lambda each: each.team.id,
+    ids=id_argument("team_id", "team.id"),
+    columns=(TableColumn("TEAM", "team.title"), TableColumn("ROLE", "permission", 10, is_code=True), TableColumn("MEMBERS", "team.members", 8, align_right=True)),
+    as_update=lambda each: teams.Membership(role=each.permission),
+    recreate=lambda arguments, each: _grant_again(permissions.UpdateTeam, arguments, each.permission, team_id=each.team.id),
+    lookups=(permissions.ListUsers,),
+    prepare_undo=_undo_grant,
+    create_title="Assign a role",
+    create_intro=_GRANT_INTRO,
+    create_notice=_grant_notice,
+    delete_verbs=("remove the role from", "removed the role from"),
+)  # fmt: skip
+EVERYONE: Resource[permissions.UserPermission] = Resource(
+    "member with access", "everyone with access", permissions.ListAggregate,
+    description="Everyone who has access, with each person's highest role. The details show where the role comes from.",
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    columns=(
+        TableColumn("NAME", "user.name"),
+        TableColumn("ROLE", "permission", 10, is_code=True),
+        TableColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        TableColumn("EMAIL", "user.email", drop_rank=1),
+    ),
+    load_details=role_facts.role_facts_of_member,
+    empty_text="No one has a role here. To assign a role, go to Members or Teams.",
+    read_only_reason="To change roles, press ] to go to Members or Teams.",
+    permissions=RequiredPermissions("", "", ""),
+)  # fmt: skip
+MERGERS: Resource[permissions.UserPermission] = replace(
+    EVERYONE,
+    singular="member who can merge",
+    plural="members who can merge",
+    description="Members whose role lets them merge change requests.",
+    empty_text="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
+    items=lambda response: tuple(each for each in response.items if each.permission in MERGE_ROLES),
+)
+ACCESS_TABLES = (EVERYONE, MERGERS, MEMBER_ROLES, TEAM_ROLES)
+"""The tables of access, in their order."""
+
+
+def space_arguments(arguments: Arguments, space: str) -> Arguments:
+    """Return what names a space and its organization to operations."""
+    organization = arguments.get("organization_id") or arguments["at"].organization_id
+    return {"at": SpaceRef(space_id=space), "organization_id": organization}
+
+
+EDIT_IN_TREE = (
+    "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
+)
+
+SPACES: Resource[spaces.Space] = Resource(
+    "space", "spaces", spaces.List,
+    description="Spaces in the organization. Press enter to see who has access.",
+    title=lambda each: each.title or each.id,
+    ids=lambda arguments, each: space_arguments(arguments, each.id),
+    columns=(
+        TableColumn("SPACE", lambda each: each.title or each.id),
+        TableColumn("IN", "parent", is_id=True, drop_rank=1),
+        TableColumn("DEFAULT ACCESS", "default_level", 14, empty_text="none", is_code=True),
+        TableColumn("VISIBILITY", "visibility", 15, drop_rank=2, is_code=True),
+        TableColumn("UPDATED", "updated_at", 7, align_right=True, drop_rank=3),
+    ),
+    read_only_reason=EDIT_IN_TREE,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
+)  # fmt: skip
+MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
+    "space", "spaces", permissions.ListOfMember,
+    description="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
+    title=lambda each: each.space.title,
+    key=lambda each: each.space.id,
+    ids=lambda arguments, each: space_arguments(arguments, each.space.id),
+    columns=(
+        TableColumn("SPACE", "space.title"),
+        TableColumn("ROLE", "permission", 10, is_code=True),
+        TableColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        TableColumn("VISIBILITY", "space.visibility", 15, drop_rank=1, is_code=True),
+    ),
+    load_details=role_facts.role_facts_in_space,
+    read_only_reason="To change the role, press enter to open the space, then go to Members.",
+    permission_source=lambda each: each.space,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
+)  # fmt: skip
+
 
 MANAGED_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,

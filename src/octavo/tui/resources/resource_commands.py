@@ -11,15 +11,21 @@ from typing import Any
 from octavo.api.operation import Model, Operation
 from octavo.api.sites import Site
 from octavo.data.availability import why_frozen
-from octavo.tui.resources import writing
-from octavo.tui.resources.exports import FORMATS
-from octavo.tui.resources.references import loaded_items
+from octavo.tui.resources import resource_forms, resource_writes
+from octavo.tui.resources.reference_lists import loaded_items
 from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, TableColumn
-from octavo.tui.resources.table import TableState
+from octavo.tui.resources.table import FORMATS, TableState
+from octavo.tui.shell.exporting import Export, ask_where, slug
+from octavo.tui.shell.outside import open_outside, said_without_address
 from octavo.tui.shell.permissions import has_right, lacks_right
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 12
@@ -53,7 +59,7 @@ class Selection:
     @property
     def title(self) -> str:
         """The title of a single item, else the number of items."""
-        return writing.title_of_items(self.resource, self.items)
+        return resource_writes.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
         """Return why the user lacks a permission on the items. None if the user has the permission."""
@@ -113,15 +119,12 @@ def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
 
 
 def _delete(app: Shell, selection: Selection) -> None:
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
-    from octavo.tui.widgets.fact_list import Fact
-
     resource, items = selection.resource, selection.items
     verb, done = resource.delete_verbs
     origin = f" from the {resource.container}" if resource.container else ""
     title, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
-    undo = writing.undo_of_deletion(live, resource, selection.arguments, items)
+    undo = resource_writes.undo_of_deletion(live, resource, selection.arguments, items)
     confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
     effects = list(dict.fromkeys(said for item in items for said in resource.delete_effects(item)))
     facts = [Fact("care", "", said) for said in first_titles(effects, "more effects")]
@@ -135,7 +138,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         selection.clear()
         app.writes.send(
             title,
-            writing.delete_items(live, resource, selection.arguments, items),
+            resource_writes.delete_items(live, resource, selection.arguments, items),
             said=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
             back=None if undo is None else lambda _: undo,
         )
@@ -171,12 +174,12 @@ def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> st
 
 
 def _change(app: Shell, selection: Selection) -> None:
-    from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
-
     if len(selection.items) == 1:
-        filling.open_edit_form(app, selection.resource, selection.arguments, selection.first)
+        resource_forms.open_edit_form(app, selection.resource, selection.arguments, selection.first)
     else:
-        filling.open_bulk_edit_form(app, selection.resource, selection.arguments, selection.items, selection.clear)
+        resource_forms.open_bulk_edit_form(
+            app, selection.resource, selection.arguments, selection.items, selection.clear
+        )
 
 
 def _why_not_changed(app: Shell, selection: Selection) -> str | None:
@@ -205,9 +208,8 @@ def _create(app: Shell, target: CreateTarget) -> None:
     if target.resource.add_item is not None:
         target.resource.add_item(app, target)
         return
-    from octavo.tui.resources import filling  # lazy: as in _change
 
-    filling.open_create_form(app, target.resource, target.arguments, target.on_created)
+    resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
 
 
 def _why_not_created(app: Shell, target: CreateTarget) -> str | None:
@@ -258,9 +260,6 @@ def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str 
 
 
 def _choose_action(app: Shell, selection: Selection) -> None:
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
-
     choices = [
         Choice(
             each,
@@ -282,27 +281,23 @@ def _choose_action(app: Shell, selection: Selection) -> None:
 
 def open_first_action(app: Shell, selection: Selection) -> None:
     """Open the form of the resource's first action."""
-    from octavo.tui.resources import filling  # lazy: as in _change
 
-    filling.open_action_form(
+    resource_forms.open_action_form(
         app, selection.resource, selection.arguments, selection.first, selection.resource.actions[0]
     )
 
 
 def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
-    from octavo.tui.shell.write_queue import DirectUndo
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
-
     resource, arguments, item, live = selection.resource, selection.arguments, selection.first, app.session.live
     title = resource.title(item)
-    send_undo = partial(writing.send_action, live, action, resource, arguments, item, is_undo=True)
+    send_undo = partial(resource_writes.send_action, live, action, resource, arguments, item, is_undo=True)
     undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
-                writing.send_action(live, action, resource, arguments, item),
+                resource_writes.send_action(live, action, resource, arguments, item),
                 said=f"{title} {action.done_text}.",
                 back=None if action.undo_operation is None else lambda _: undo,
             )
@@ -327,15 +322,11 @@ def _why_no_url(app: Shell, selection: Selection) -> str | None:
 
 def _why_not_opened(app: Shell, selection: Selection) -> str | None:
     if app.session.is_here:
-        from octavo.tui.shell.outside import said_without_address
-
         return said_without_address(app, selection.resource.singular)
     return _why_no_url(app, selection)
 
 
 def _open(app: Shell, selection: Selection) -> None:
-    from octavo.tui.shell.outside import open_outside
-
     open_outside(app, _url_of(selection))
 
 
@@ -392,8 +383,6 @@ def _delete_label(selection: Selection) -> str:
 
 def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None]) -> None:
     """Ask for the column to sort by."""
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
 
     default_order = "Default order"
     choices: list[Choice[TableColumn[Any] | str]] = [
@@ -418,8 +407,6 @@ def choose_columns(
     app: Shell, table: TableState, changed: Callable[[], None], now: TableColumn[Any] | None = None
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
 
     choices = [
         Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right="shown" if each in table.columns else "")
@@ -437,9 +424,6 @@ def choose_columns(
 
 def export(app: Shell, table: TableState, items: Sequence[Any], titles: NameOf) -> None:
     """Ask for a format and a file, and export items."""
-    from octavo.tui.shell.exporting import Export, ask_where, slug
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
 
     resource = table.resource
     what = plural(len(items), resource.singular, resource.plural)

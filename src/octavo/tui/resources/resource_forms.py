@@ -13,10 +13,9 @@ from octavo.api.operation import SPECS, Model, Operation
 from octavo.api.wire import location
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_plain
-from octavo.tui.resources import writing
+from octavo.tui.resources import resource_writes
 from octavo.tui.resources.form import open_form
-from octavo.tui.resources.form_references import ReferenceList
-from octavo.tui.resources.references import reference_lists
+from octavo.tui.resources.reference_lists import ReferenceList, reference_lists
 from octavo.tui.resources.resource import Action, Arguments, Resource, UndoFactory, build_operation
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
@@ -106,7 +105,7 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
     item_arguments = resource.arguments_for(arguments, item)
 
     async def read() -> Model | None:
-        current = await writing.load_item(live, resource, arguments, item)
+        current = await resource_writes.load_item(live, resource, arguments, item)
         return None if current is None else resource.as_update(current)
 
     def sent(operation: Operation[Any], response: Any) -> None:

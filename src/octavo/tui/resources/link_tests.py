@@ -1,4 +1,4 @@
-"""Determines where the redirects of a site lead, from the site structure, the list of redirects and the server."""
+"""Tests where links of a site lead, finds its broken redirects, and searches the site."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 from textual.content import Content
 
-from octavo.api import content, redirects, site_structure, sites
+from octavo.api import content, redirects, search, site_structure, sites
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
@@ -20,8 +20,16 @@ from octavo.api.text import SafeLine
 from octavo.data.live import Live
 from octavo.data.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.access_reading import load_all
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
+from octavo.tui.resources.resource_commands import CreateTarget
+from octavo.tui.resources.role_facts import load_all
+from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.routes import ToPage
+from octavo.tui.shell.shell import Shell
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.safe_text import Words
 from octavo.tui.widgets.wording import plural
 
@@ -209,3 +217,98 @@ def _target_url(destination: redirects.DestinationRead, parts: Mapping[str, str]
             space = parts.get(destination.site_space_id or "")
             return None if space is None else f"a page in {space}"
     return destination.url or destination.kind
+
+
+MAX_QUERY_LENGTH = 512
+"""Most characters of a query that the API accepts."""
+MAX_SPACES = 100
+"""Most spaces in the search results."""
+
+
+def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
+    """Ask for a link and show where it leads, until the dialog is closed."""
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_show_result(app, target, answer.text))
+
+    field = Field("Link", link, placeholder="/old/page", required="Type a link or a path on the site.")
+    intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
+    app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
+
+
+async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
+    try:
+        facts = result_facts(await test_link(app.session.live, target.arguments["at"], address))
+    except ApiError as error:
+        facts = (Fact("bad", "error", str(error)),)
+    open_link_test(app, target, address, facts)
+
+
+def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
+    """Return the steps of a link as facts."""
+    first, *further_steps = result.chain.steps
+    facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in further_steps)]
+    match result.chain.end:
+        case "loop":
+            facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
+        case "dead end":
+            facts.append(
+                Fact(
+                    "bad",
+                    "missing target",
+                    "The redirect leads to a page, section, or space that is no longer on the site.",
+                )
+            )
+        case "leads" if not result.has_redirect:
+            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_page_at_path(result)}"))
+        case "leads":
+            facts.append(Fact("ok", "page", result.target or "outside this site, or an unknown part of the site"))
+    facts.append(Fact("note", "redirects", result.summary))
+    return tuple(facts)
+
+
+def _page_at_path(result: LinkTestResult) -> str:
+    return f"Visitors see {result.target}." if result.target else "Visitors see the page at this path, if there is one."
+
+
+def open_site_search(app: Shell, target: CreateTarget) -> None:
+    """Ask for a query, list the pages of the site that match, and open the chosen page."""
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_show_results(app, target, answer.text[:MAX_QUERY_LENGTH]))
+
+    field = Field("Search for", required="Type the words to search for.")
+    app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
+
+
+async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
+    op = search.InSite(at=target.arguments["at"], query=query, scope=search.All(), limit=MAX_SPACES)
+    try:
+        with meanwhile(app, f"Searching for “{query}”…"):
+            results = await app.session.live.send(op)
+    except ApiError as error:
+        app.say(f"Could not search the site: {error}", tone="failed")
+        return
+    choices = [
+        Choice(
+            ToPage(hit.id, page.id),
+            page.title or page.path or "Untitled",
+            detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
+            off="" if app.workspace.space(hit.id) else "You do not have access to this space.",
+        )
+        for hit in results.items
+        for page in hit.pages
+    ]
+
+    def chosen(route: ToPage | None) -> None:
+        if route is not None:
+            app.go(route)
+
+    more = "first " if results.next is not None else ""
+    title = f"“{query}”: {more}{plural(len(choices), 'page')}"
+    app.push_screen(
+        Picker(title, choices, empty="No pages contain these words. To search for other words, press esc, then t."),
+        chosen,
+    )

@@ -19,11 +19,10 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
 from octavo.api.wire import location
 from octavo.data.live import Snapshot
-from octavo.tui.resources import acting, arranging
-from octavo.tui.resources.details import Details
+from octavo.tui.resources import resource_commands, structure_commands
+from octavo.tui.resources.details import DetailLoader, Details
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
 from octavo.tui.resources.table import TableState
-from octavo.tui.resources.telling import DetailLoader
 from octavo.tui.shell.info import show_info
 from octavo.tui.shell.list_view import PANES, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
@@ -60,18 +59,18 @@ class BrowserLevel:
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
 
-    def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> acting.Selection | None:
+    def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
         """Return the selection for some rows. None if the server sent no valid ID for one of them."""
         resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(each)[1] for each in rows)
         if not all(resource.has_valid_ids(self.arguments, each) for each in items):
             return None
-        return acting.Selection(resource, self.arguments, self.parent, items, clear)
+        return resource_commands.Selection(resource, self.arguments, self.parent, items, clear)
 
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
-    ) -> acting.CreateTarget:
+    ) -> resource_commands.CreateTarget:
         """Return the target for new items. `then` is called with the key of the new item."""
-        return acting.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
+        return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
         """Return the level for an item of the selected table."""
@@ -90,7 +89,7 @@ def _scroll_details(view: BrowserScreen, step: int) -> None:
 
 
 def _export(app: Shell, view: BrowserScreen) -> None:
-    acting.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of)
+    resource_commands.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of)
 
 
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
@@ -115,24 +114,24 @@ def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
     return "There is only one table here." if view.levels and len(view.level.resources) < 2 else None
 
 
-def selection(view: BrowserScreen) -> acting.Selection | None:
+def selection(view: BrowserScreen) -> resource_commands.Selection | None:
     """Return the selected rows, else the row with the cursor."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
     return view.level.selection(*(view.ticked or (view.rows.item,)), clear=view.rows.ticks.untick)
 
 
-def create_target(view: BrowserScreen) -> acting.CreateTarget | None:
+def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
     """Return the target for new items in the selected table."""
     return view.level.create_target(view.select_new, view.rows.item) if view.levels else None
 
 
-def structure_target(view: BrowserScreen) -> arranging.StructureTarget | None:
+def structure_target(view: BrowserScreen) -> structure_commands.StructureTarget | None:
     """Return the visible site structure and the selected part. None without a table."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
-    return arranging.structure_target(
+    return structure_commands.structure_target(
         level.resource, level.arguments, level.parent, view.snapshot.value, view.rows.item
     )
 
@@ -159,9 +158,9 @@ BROWSER: Commands[BrowserScreen] = Commands(
         Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
                 run=_step_table(1), why_not=_why_single_table),
         Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
-                run=lambda _, view: acting.choose_sort_column(view.shell, view.table, view.draw_list), why_not=_why_not_sorted),
+                run=lambda _, view: resource_commands.choose_sort_column(view.shell, view.table, view.draw_list), why_not=_why_not_sorted),
         Command("columns", "F", "Columns", "Show or hide columns",
-                run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
+                run=lambda _, view: resource_commands.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
         Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
                 run=_export, why_not=_why_not_exported),
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
@@ -201,9 +200,9 @@ class BrowserScreen(ListView[Any]):
         "list.filter",
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        acting.SELECTION_COMMANDS.about(selection, nothing=_why_no_selection),
-        acting.CREATE_COMMANDS.about(create_target),
-        arranging.STRUCTURE_KEYS.about(structure_target),
+        resource_commands.SELECTION_COMMANDS.about(selection, nothing=_why_no_selection),
+        resource_commands.CREATE_COMMANDS.about(create_target),
+        structure_commands.STRUCTURE_KEYS.about(structure_target),
         PANES,
         BROWSER,
     )

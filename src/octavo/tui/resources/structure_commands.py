@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from octavo.api import site_structure, sites
 from octavo.api.operation import Model, Operation
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import OtherPart, Part, Position, SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.data.writes.direct import send_plain
-from octavo.tui.resources import site_tree
+from octavo.tui.resources import resource_forms, site_tree
 from octavo.tui.resources.resource import Arguments, Resource
+from octavo.tui.resources.resource_commands import CreateTarget, Selection
 from octavo.tui.resources.site_tree import Movable, MoveTarget, PartRow, title_of
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
-
-if TYPE_CHECKING:
-    from octavo.tui.resources.acting import CreateTarget, Selection
+from octavo.tui.widgets.picker import Picker
 
 _END_NAMES = {-1: "first", 1: "last"}
 
@@ -81,8 +82,6 @@ def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]
 
 def _choose_parent(app: Shell, target: StructureTarget) -> None:
     """Ask for the section or group to move the part to, and for a position there."""
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
 
     if (part := target.part) is None or (structure := target.structure) is None:
         return
@@ -115,9 +114,6 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
 def _choose_position(
     app: Shell, target: StructureTarget, structure: SiteStructure, part: Movable, destination: MoveTarget
 ) -> None:
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
-
     row = [(title_of(each), site_tree.pointer(each)) for each in destination.children]
     choices = [
         Choice(Position(after=row[-1][1]), "Last"),
@@ -157,8 +153,6 @@ def _move(
 def _send_with_undo(
     app: Shell, doing: str, op: Operation[Any], *edits: Any, message: str, reverse: Operation[Any], undo_message: str
 ) -> None:
-    from octavo.tui.shell.write_queue import DirectUndo
-
     undo_write = partial(send_plain, app.session.live, reverse, f"Could not undo “{doing}”")
     undo = DirectUndo(f"undo “{doing}”", undo_write, undo_message)
     sending = send_plain(app.session.live, op, f"Could not {doing}", *edits)
@@ -212,9 +206,6 @@ def _parent_title(structure: SiteStructure, site: Model, part: Movable) -> str:
 
 def choose_new_part(app: Shell, target: CreateTarget) -> None:
     """Ask whether to add a section, a section group or a space, and open its form."""
-    from octavo.tui.resources import filling  # lazy: the forms and their fields, not needed to browse
-    from octavo.tui.widgets.chooser import Choice
-    from octavo.tui.widgets.picker import Picker
 
     structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
     section, group = _containers(structure, target.row.part if isinstance(target.row, PartRow) else None)
@@ -222,7 +213,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
     def offer(kind: str, title: str, detail: str, **more: str) -> None:
         resource = replace(target.resource.row_resources[kind], create_title=title)
-        make = partial(filling.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
+        make = partial(resource_forms.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
         assert resource.create is not None, "every part must have a create operation"
         choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
 

@@ -18,14 +18,15 @@ from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.access_reading import load_all
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
+from octavo.tui.resources.resource_commands import Selection
+from octavo.tui.resources.role_facts import load_all
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.acting import Selection
     from octavo.tui.review.checked_dialog import Shown
 
 MAX_TITLES = 6
@@ -117,8 +118,6 @@ def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> N
 
 
 async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
-    from octavo.tui.shell.write_queue import DirectUndo
-
     name, live = site.title or site.id, app.session.live
     undo = DirectUndo(
         f"{'unpublish' if publishes else 'publish'} {name}",
