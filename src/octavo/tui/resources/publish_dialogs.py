@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from octavo.api import redirects, share_links, site_structure, sites
 from octavo.api.errors import ApiError
@@ -21,13 +21,11 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.resources.role_facts import load_all
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
-
-if TYPE_CHECKING:
-    from octavo.tui.review.checked_dialog import Shown
 
 MAX_TITLES = 6
 """Most titles in a list. The rest is counted."""
@@ -98,8 +96,6 @@ def confirm_unpublish(app: Shell, site_ref: Selection) -> None:
 
 
 def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
-    from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite  # lazy: not needed to browse
-
     verb = "Publish" if publishes else "Unpublish"
     write: CheckedWrite[SiteSnapshot] = CheckedWrite(
         title=f"{verb} {site.title or site.id}?",
@@ -148,8 +144,6 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 
 def publish_facts(snapshot: SiteSnapshot) -> Shown:
     """Return who will see what at which link, and what stays hidden."""
-    from octavo.tui.review.checked_dialog import Shown
-
     site, spaces = snapshot.site, snapshot.spaces
     facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
     if start := _start_page(snapshot):
@@ -176,8 +170,6 @@ def publish_facts(snapshot: SiteSnapshot) -> Shown:
 
 def unpublish_facts(snapshot: SiteSnapshot) -> Shown:
     """Return which links stop working, and what stays."""
-    from octavo.tui.review.checked_dialog import Shown
-
     site = snapshot.site
     facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     facts.append(Fact("care", "hides", _contents(snapshot)))
