@@ -33,7 +33,7 @@ def view(run: Run) -> InboxScreen:
 
 def reasons(run: Run, words: str) -> list[str]:
     """Why the rows are there whose title holds these words."""
-    return [each for row in view(run).marked.here if words in row.title for each in (row.reason, *row.also)]
+    return [each for row in view(run).marked_rows.here if words in row.title for each in (row.reason, *row.also)]
 
 
 async def look(run: Run) -> None:
@@ -288,7 +288,7 @@ async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> No
         named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
         await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
         await look(run)
-        (row,) = [row for row in view(run).marked.here if "is this a datum?" in row.title]
+        (row,) = [row for row in view(run).marked_rows.here if "is this a datum?" in row.title]
         assert row.reason == "mentioned"
         await stand_on(run, "is this a datum?")
         await run.see("Yuki Tanabe mentioned you")
@@ -334,10 +334,10 @@ async def test_ticked_rows_are_done_together_and_one_u_takes_that_back(stage: St
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("*", "d")
-        await run.until(lambda: not view(run).marked.here, "see all go")
+        await run.until(lambda: not view(run).marked_rows.here, "see all go")
         await run.see("Nothing needs your attention.")
         await run.press("u")
-        await run.until(lambda: len(view(run).marked.here) == 17, "have all back")
+        await run.until(lambda: len(view(run).marked_rows.here) == 17, "have all back")
         assert not run.app.session.outbox.entries
 
 
@@ -347,7 +347,7 @@ async def test_nothing_needs_one_says_what_was_done_today_and_what_sleeps_until_
         await run.press("w", "down", "enter")
         await run.press("]", "*", "d")
         await run.press("[", "*", "d")
-        await run.until(lambda: not view(run).marked.here, "see all go")
+        await run.until(lambda: not view(run).marked_rows.here, "see all go")
         await run.see(
             "✓ Nothing needs your attention.",
             "DONE TODAY",
@@ -464,12 +464,12 @@ async def test_rows_are_acted_on_at_every_size(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(40, 12)) as run:
         for size in ((40, 12), (60, 20), (80, 24), (200, 60)):
             await run.pilot.resize_terminal(*size)
-            await run.until(lambda: len(view(run).marked.here) == 17)
+            await run.until(lambda: len(view(run).marked_rows.here) == 17)
             await run.see("#7 Show")
             await run.press("d")
-            await run.until(lambda: len(view(run).marked.here) == 16)
+            await run.until(lambda: len(view(run).marked_rows.here) == 16)
             await run.press("u")
-            await run.until(lambda: len(view(run).marked.here) == 17)
+            await run.until(lambda: len(view(run).marked_rows.here) == 17)
 
 
 async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: Stage) -> None:
@@ -535,7 +535,7 @@ async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_come
         rows = view(run).rows.items
         at, title = next((row.about, row.title) for row in rows if isinstance(row.about, ChangeRequestRef))
         await stand_on(run, title)
-        standings = view(run).standings
+        standings = view(run).statuses
         await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
         kinds = [type(op) for op in asked]

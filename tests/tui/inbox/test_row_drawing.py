@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import Row
-from octavo.tui.inbox.row_drawing import RowDrawing
+from octavo.tui.inbox.row_drawing import RowRenderer
 from tests.server.asking import START
 
 
@@ -24,4 +24,4 @@ def test_why_a_row_is_there_is_said_in_full_where_that_leaves_its_title_most_of_
     about = ChangeRequestRef(space_id="s", change_request_id="c")
     words = f"review requested by {person}"
     row = Row("c", "review requested", (), words, "A title", "", START, "s", about, "1")
-    assert str(RowDrawing(lambda _: 0).draw(row, 76).right).startswith(f"{said} ")
+    assert str(RowRenderer(lambda _: 0).render(row, 76).right).startswith(f"{said} ")

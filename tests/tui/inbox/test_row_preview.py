@@ -9,7 +9,7 @@ import pytest
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import Row
 from octavo.server.demo.library import TODAY
-from octavo.tui.inbox.row_preview import why
+from octavo.tui.inbox.row_preview import reason_lines
 from octavo.tui.widgets import wording
 
 ROW = Row(
@@ -29,7 +29,7 @@ ROW = Row(
 @pytest.mark.parametrize("room", [20, 46, 48, 60])
 def test_each_reason_is_a_line_and_the_age_is_never_cut(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wording, "clock", lambda: TODAY)
-    first, second = why(ROW, room).plain.split("\n")
+    first, second = reason_lines(ROW, room).plain.split("\n")
     assert len(first) <= room
     assert len(second) <= room
     assert first.startswith("◐ rev")

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Until = Literal["hour", "tomorrow", "next week", "change", "back"]
-_MOST_NAMED = 5
+SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]
+_MAX_LISTED = 5
 """Most changes that are listed before they are discarded."""
 
 
 @dataclass(frozen=True)
-class Rows:
+class SelectedRows:
     """The selected rows of the inbox, and callbacks of their screen."""
 
     rows: tuple[Row, ...]
     feed: InboxFeed
-    away: bool
+    is_removed: bool
     """Whether the rows are done or snoozed."""
-    went: Callable[[], None]
+    before_removal: Callable[[], None]
     """Called before the rows leave the list."""
-    came_back: Callable[[Row], None]
+    after_undo: Callable[[Row], None]
     """Called with the first row after an undo."""
 
     @property
@@ -46,45 +46,49 @@ class Rows:
         return self.feed.marks
 
 
-def done_label(app: Shell, about: Rows) -> str | None:
+def done_label(app: Shell, about: SelectedRows) -> str | None:
     """Return the label of the key for rows that are done or snoozed. None for other rows."""
-    return "Move back" if about.away else None
+    return "Move back" if about.is_removed else None
 
 
-def mark_done(app: Shell, about: Rows) -> None:
+def mark_done(app: Shell, about: SelectedRows) -> None:
     """Remove rows from the inbox until something new happens. Rows that are done or snoozed move back to the inbox."""
-    if about.away:
-        _put_back(app, about)
+    if about.is_removed:
+        _move_back(app, about)
         return
     rows = about.rows
-    about.went()
-    change = _marking(
-        about, rows, f"mark {_them(rows)} as done", lambda: about.marks.mark_done(*rows), "Moved back to the inbox."
+    about.before_removal()
+    change = _mark_change(
+        about,
+        rows,
+        f"mark {_items_label(rows)} as done",
+        lambda: about.marks.mark_done(*rows),
+        "Moved back to the inbox.",
     )
-    app.writes.change(change, said=f"Marked {_them(rows)} as done until something new happens")
+    app.writes.change(change, said=f"Marked {_items_label(rows)} as done until something new happens")
 
 
-def snooze(app: Shell, about: Rows) -> None:
+def snooze(app: Shell, about: SelectedRows) -> None:
     """Ask until when to snooze the rows."""
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
     now = app.session.state.now().astimezone()
     moments = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
-    choices: list[Choice[Until]] = [
+    choices: list[Choice[SnoozeEnd]] = [
         Choice("hour", "For an hour", right=f"{moments['hour']:%H:%M}"),
         Choice("tomorrow", "Until tomorrow", right=f"{moments['tomorrow']:%a %H:%M}"),
         Choice("next week", "Until next week", right=f"{moments['next week']:%a %d %b %H:%M}"),
         Choice("change", "Until something new happens"),
     ]
-    if about.away:
+    if about.is_removed:
         choices.append(Choice("back", "Move back to the inbox now"))
 
-    def chosen(until: Until | None) -> None:
+    def chosen(until: SnoozeEnd | None) -> None:
         if until == "back":
-            _put_back(app, about)
+            _move_back(app, about)
         elif until is not None:
-            _put_off(app, about, moments.get(until))
+            _snooze_until(app, about, moments.get(until))
 
     row = about.rows[0]
     one = "this thread" if isinstance(row.about, ThreadRef) else row.title
@@ -92,20 +96,24 @@ def snooze(app: Shell, about: Rows) -> None:
     app.push_screen(Picker(title, choices), chosen)
 
 
-def _put_off(app: Shell, about: Rows, until: datetime | None) -> None:
+def _snooze_until(app: Shell, about: SelectedRows, until: datetime | None) -> None:
     rows = about.rows
-    about.went()
+    about.before_removal()
     many = f" {plural(len(rows), 'item')}" if len(rows) > 1 else ""
-    said = f"Snoozed{many} until {moment(until, app.session.state.now())}"
-    asleep = _marking(
-        about, rows, f"snooze {_them(rows)}", lambda: about.marks.snooze(*rows, until=until), "Moved back to the inbox."
+    said = f"Snoozed{many} until {snooze_end_label(until, app.session.state.now())}"
+    asleep = _mark_change(
+        about,
+        rows,
+        f"snooze {_items_label(rows)}",
+        lambda: about.marks.snooze(*rows, until=until),
+        "Moved back to the inbox.",
     )
     app.writes.change(asleep, said=said)
 
 
-def _put_back(app: Shell, about: Rows) -> None:
+def _move_back(app: Shell, about: SelectedRows) -> None:
     keys = tuple(row.key for row in about.rows)
-    about.went()
+    about.before_removal()
     marks, feed = about.marks, about.feed
     sorted_before = marks.sort(about.rows)
 
@@ -121,12 +129,13 @@ def _put_back(app: Shell, about: Rows) -> None:
 
     said = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
     app.writes.change(
-        LocalChange(f"move {_them(about.rows)} back to the inbox", back, again, "Removed from the inbox."), said=said
+        LocalChange(f"move {_items_label(about.rows)} back to the inbox", back, again, "Removed from the inbox."),
+        said=said,
     )
 
 
-def _marking(
-    about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], Awaitable[object]], said_back: str
+def _mark_change(
+    about: SelectedRows, rows: Sequence[Row], doing: str, mark: Callable[[], Awaitable[object]], said_back: str
 ) -> LocalChange:
     feed, marks = about.feed, about.marks
 
@@ -137,17 +146,17 @@ def _marking(
     async def back() -> None:
         await marks.restore(*(row.key for row in rows))
         if rows:
-            about.came_back(rows[0])
+            about.after_undo(rows[0])
         feed.look_again()
 
     return LocalChange(doing, do, back, said_back)
 
 
-def _them(rows: Sequence[Row]) -> str:
+def _items_label(rows: Sequence[Row]) -> str:
     return plural(len(rows), "item") if len(rows) > 1 else "the item"
 
 
-def moment(until: datetime | None, now: datetime) -> str:
+def snooze_end_label(until: datetime | None, now: datetime) -> str:
     """Return the end of a snooze: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens`."""
     if until is None:
         return "something new happens"
@@ -157,14 +166,14 @@ def moment(until: datetime | None, now: datetime) -> str:
     return f"{until:%a %H:%M}" if (until - now).days < 7 else f"{until:%d %b}"
 
 
-def unread(app: Shell, about: Rows) -> None:
+def mark_unread(app: Shell, about: SelectedRows) -> None:
     """Mark the rows as unread."""
 
     async def say() -> None:
         try:
             await about.marks.mark_unread(*about.rows)
         except NotSaved as error:
-            app.say(f"Could not mark {_them(about.rows)} as unread: {error}", tone="failed")
+            app.say(f"Could not mark {_items_label(about.rows)} as unread: {error}", tone="failed")
         about.feed.look_again()
 
     app.background(say())
@@ -173,7 +182,7 @@ def unread(app: Shell, about: Rows) -> None:
 # Drafts and changes in the outbox
 
 
-def words_of(app: Shell, about: Rows) -> list[UnsentText]:
+def unsent_texts(app: Shell, about: SelectedRows) -> list[UnsentText]:
     """Return the drafts and pending comments of the rows."""
     index = app.workspace.unsent.index
     found: list[UnsentText] = []
@@ -188,33 +197,33 @@ def words_of(app: Shell, about: Rows) -> list[UnsentText]:
     return list(dict.fromkeys(found))
 
 
-def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
+def _outbox_entries(app: Shell, about: SelectedRows) -> list[OutboxEntry]:
     wanted = {row.about.entry_id for row in about.rows if isinstance(row.about, WriteRef)}
     return [entry for entry in app.session.outbox.entries if entry.id in wanted]
 
 
-def why_not_discarded(app: Shell, about: Rows) -> str | None:
+def why_not_discarded(app: Shell, about: SelectedRows) -> str | None:
     """Return why there is nothing to discard. None if there is something."""
-    return None if _writes_of(app, about) or words_of(app, about) else discarding.NOTHING
+    return None if _outbox_entries(app, about) or unsent_texts(app, about) else discarding.NOTHING
 
 
-def discard(app: Shell, about: Rows) -> None:
+def discard(app: Shell, about: SelectedRows) -> None:
     """Discard drafts and pending comments. Changes in the outbox are confirmed first, because some may have arrived."""
     from octavo.tui.widgets.confirm import Confirm
 
-    words, entries = words_of(app, about), _writes_of(app, about)
+    words, entries = unsent_texts(app, about), _outbox_entries(app, about)
 
     def throw_words_away() -> None:
         if words:
             discarding.discard(app, words)
 
     if not entries:
-        about.went()
+        about.before_removal()
         throw_words_away()
         return
-    named = [f"“{_cut(each.facts.text or each.action)}”" for each in entries[:_MOST_NAMED]]
-    if len(entries) > _MOST_NAMED:
-        named.append(f"and {len(entries) - _MOST_NAMED} more")
+    named = [f"“{_shortened(each.facts.text or each.action)}”" for each in entries[:_MAX_LISTED]]
+    if len(entries) > _MAX_LISTED:
+        named.append(f"and {len(entries) - _MAX_LISTED} more")
     changes = "These changes" if len(entries) > 1 else "This change"
     after = f"{changes} will not be sent. Your text will be kept as a draft."
     if words:
@@ -229,7 +238,7 @@ def discard(app: Shell, about: Rows) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            about.went()
+            about.before_removal()
             app.background(not_sent())
             throw_words_away()
 
@@ -237,26 +246,26 @@ def discard(app: Shell, about: Rows) -> None:
     app.push_screen(Confirm(title, verb="Discard", intro="\n".join(named), after=after), decided)
 
 
-def _cut(words: str) -> str:
+def _shortened(words: str) -> str:
     line = " ".join(words.split())
     return line if len(line) <= 160 else f"{line[:159]}…"
 
 
-class Reading:
+class ReadMarker:
     """Marks a row as read after the cursor stays on it."""
 
-    AFTER = 1.0
+    DELAY = 1.0
     """Seconds that the cursor stays on the row."""
 
     def __init__(self, feed: InboxFeed, app: Shell) -> None:
         self._feed, self._app = feed, app
 
-    def rested(self, row: Row) -> None:
+    def mark_read(self, row: Row) -> None:
         """Mark a row as read, if it is unread."""
         if self._feed.rows is not None and row.key in self._feed.rows.unread:
-            self._app.background(self._read(row))
+            self._app.background(self._save_mark(row))
 
-    async def _read(self, row: Row) -> None:
+    async def _save_mark(self, row: Row) -> None:
         if self._feed.marks is None:
             return
         try:

@@ -10,7 +10,7 @@ from octavo.settings import LONGEST_NAME
 from octavo.tui.inbox.sections import RowFilter
 
 
-def lines_of(
+def tab_settings(
     by: Sequence[RowFilter], words: str, reasons: Sequence[Reason], taken: Collection[str]
 ) -> tuple[str, list[str]]:
     """Return the lines for a tab with the given filters, and the names of the filters that settings cannot express.
@@ -29,11 +29,11 @@ def lines_of(
     if not any(said):
         return "", left_out
     named = [*(each.name for each in by if each.name not in left_out), words]
-    name = _free(" ".join(filter(None, named)) or " or ".join(only), taken)
+    name = _free_name(" ".join(filter(None, named)) or " or ".join(only), taken)
     return "\n".join([f"[inbox.{_quoted(name)}]", *filter(None, said)]) + "\n", left_out
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _free_name(name: str, taken: Collection[str]) -> str:
     """Return a name for a tab, with a number if the name is taken, because a table cannot be repeated in TOML."""
     shown = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     found, number = shown[:LONGEST_NAME].strip(), 2

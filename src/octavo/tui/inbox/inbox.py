@@ -24,9 +24,9 @@ from octavo.tui.comments.filters import Thread
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox import acting, nothing, opening, sections
-from octavo.tui.inbox.row_drawing import RowDrawing
+from octavo.tui.inbox.row_drawing import RowRenderer
 from octavo.tui.inbox.row_preview import RowPreview
-from octavo.tui.inbox.sections import GROUPS, RowFilter
+from octavo.tui.inbox.sections import REASON_TABS, RowFilter
 from octavo.tui.review.request_actions import CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER
@@ -44,7 +44,7 @@ from octavo.tui.widgets.row_list import Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import offline_since, plural, short_age
 
-_KEYS_OF_THE_LIST = (
+_LIST_KEYBAR = (
     "list.open",
     "inbox.done",
     "comments.reply",
@@ -54,23 +54,23 @@ _KEYS_OF_THE_LIST = (
     "inbox.read_on",
     "list.tick",
 )
-_AGE_EVERY = 5.0
+_STATUS_INTERVAL = 5.0
 """Seconds between two updates of “updated 5s ago” in the status line."""
-_LEAST_LINES_FOR_PREVIEW = 30
+_MIN_PREVIEW_LINES = 30
 """Lines of a narrow terminal that fit the list and the preview. In smaller ones the inbox starts without preview."""
-_NOTHING = "Nothing needs your attention."
+_EMPTY_MESSAGE = "Nothing needs your attention."
 
 
-def _of_rows(view: InboxScreen) -> acting.Rows | None:
+def _selected_rows(view: InboxScreen) -> acting.SelectedRows | None:
     rows = tuple(view.ticked) or ((view.rows.item,) if view.rows.item is not None else ())
     if not rows or view.feed.marks is None:
         return None
     away = view.sections.current in ("snoozed", "done")
 
     def came_back(row: Row) -> None:
-        view.wanted = row.key
+        view.pending_selection = row.key
 
-    return acting.Rows(rows, view.feed, away, view.rows.ticks.untick, came_back)
+    return acting.SelectedRows(rows, view.feed, away, view.rows.ticks.untick, came_back)
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -81,41 +81,41 @@ def _why_no_thread(view: InboxScreen) -> str:
     )
 
 
-def _open_threads(view: InboxScreen, row: Row) -> int:
+def _open_thread_count(view: InboxScreen, row: Row) -> int:
     about = view.feed.change_request(row)
     return view.shell.workspace.open_threads(about) if about is not None else 0
 
 
-def _read_on(view: InboxScreen, step: int) -> None:
+def _scroll_preview(view: InboxScreen, step: int) -> None:
     if not view.row_preview.scroll_page_on(step):
         view.rows.move(step)
 
 
-def _choose_only(_: Shell, view: InboxScreen) -> None:
-    rows = view.of_tab(view.sections.current)
-    offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
+def _choose_filter(_: Shell, view: InboxScreen) -> None:
+    rows = view.rows_of_tab(view.sections.current)
+    offered = sections.available_filters(rows, view.narrowing.by, view.marked_rows.unread, view.space_title)
     more = [(each, plural(left, "item")) for each, left in offered]
-    save = partial(_save_filter, view) if _narrowed(view) else None
+    save = partial(_save_filter, view) if _is_filtered(view) else None
     view.narrowing.choose("Filter by…", more, save)
 
 
-def _narrowed(view: InboxScreen) -> bool:
+def _is_filtered(view: InboxScreen) -> bool:
     """Return whether the list is filtered in a way that is not a saved tab yet."""
     tab = view.sections.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
-    return bool(view.narrowing.by or view.rows.query_text or tab in GROUPS)
+    return bool(view.narrowing.by or view.rows.query_text or tab in REASON_TABS)
 
 
 def _save_filter(view: InboxScreen) -> None:
     """Copy the settings that save the filters as a tab. Octavo does not edit the settings file itself."""
-    from octavo.tui.inbox.filter_settings import lines_of  # lazy: saving filters, rarely used
+    from octavo.tui.inbox.filter_settings import tab_settings  # lazy: saving filters, rarely used
     from octavo.tui.shell.exporting import short_path
 
-    reasons = GROUPS[view.sections.current][1] if view.sections.current in GROUPS else ()
+    reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
     taken = [each.name for each in settings.inbox_filters]
-    lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
+    lines, left_out = tab_settings(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
     names = " and ".join(left_out)
     if not lines:
         view.shell.explain(
@@ -135,27 +135,27 @@ def _save_filter(view: InboxScreen) -> None:
     )
 
 
-ROWS: Commands[acting.Rows] = Commands(
+ROW_COMMANDS: Commands[acting.SelectedRows] = Commands(
     "inbox",
     (
         Command("done", "d", "Done", "Mark the item as done until something new happens", run=acting.mark_done, called=acting.done_label),
         Command("snooze", "w", "Snooze", "Snooze the item", run=acting.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
                 run=acting.discard, why_not=acting.why_not_discarded, shown=False),
-        Command("unread", "minus", "Unread", "Mark the item as unread", run=acting.unread, shown=False),
+        Command("unread", "minus", "Unread", "Mark the item as unread", run=acting.mark_unread, shown=False),
     ),
     nothing="No item is selected.",
 )  # fmt: skip
 """Commands for the selected rows."""
-INBOX: Commands[InboxScreen] = Commands(
+LIST_COMMANDS: Commands[InboxScreen] = Commands(
     "inbox",
     (
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", run=lambda _, view: _read_on(view, 1)),
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", run=lambda _, view: _scroll_preview(view, 1)),
         Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
-                run=lambda _, view: _read_on(view, -1)),
+                run=lambda _, view: _scroll_preview(view, -1)),
         Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_only, shown=False),
+        Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_filter, shown=False),
         Command("order", "S", "Sort", "Sort items", shown=False,
                 run=lambda _, view: view.choose_order("Sort the inbox")),
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
@@ -178,7 +178,7 @@ class InboxScreen(ListView[Row]):
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        ROWS.about(_of_rows),
+        ROW_COMMANDS.about(_selected_rows),
         THREAD.only("resolve", "reply", "reply_resolve", "react")
         .changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
         .about(lambda view: view.thread_target, nothing=_why_no_thread),
@@ -186,20 +186,20 @@ class InboxScreen(ListView[Row]):
         ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
         PANES,
         SECTIONS,
-        INBOX,
+        LIST_COMMANDS,
     )
 
     row_preview: RowPreview
 
     def __init__(self) -> None:
         super().__init__()
-        self.marked = MarkedRows()
+        self.marked_rows = MarkedRows()
         """The rows in the inbox, snoozed and done."""
         self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
-        self.standings = RequestStatuses(self, self._stands_otherwise)
-        self._drawing = RowDrawing(partial(_open_threads, self))
-        self._resting: Timer | None = None
-        self.wanted: ThreadRef | str | None = None
+        self.statuses = RequestStatuses(self, self._redraw_status)
+        self._row_renderer = RowRenderer(partial(_open_thread_count, self))
+        self._preview_timer: Timer | None = None
+        self.pending_selection: ThreadRef | str | None = None
         """Thread, or key of a row, to select as soon as it is in the list."""
 
     @property
@@ -209,43 +209,43 @@ class InboxScreen(ListView[Row]):
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Row] = Rows(
-            lambda row: self._drawing.draw(row, self.rows.scrollable_content_region.width),
+            lambda row: self._row_renderer.render(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.words}",
-            groups=lambda row: self._drawing.groups(row),
+            groups=lambda row: self._row_renderer.groups(row),
             two_lines=True,
             ticks=True,
-            empty=_NOTHING,
+            empty=_EMPTY_MESSAGE,
             id="inbox",
         )
         own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
-        tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
-        self.row_preview = RowPreview(self.standings.of, id="preview")
+        tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in REASON_TABS.items()), *own)
+        self.row_preview = RowPreview(self.statuses.of, id="preview")
         yield from self.list_beside(
             rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
         )
 
     def on_mount(self) -> None:
-        self.shell.workspace.organization_changed.subscribe(self, self._enter)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show())
-        self.feed.changed.subscribe(self, lambda _: self._show())
-        self.set_interval(_AGE_EVERY, self._time_passed)
-        self.set_class(self.app.size.width < 100 and self.app.size.height < _LEAST_LINES_FOR_PREVIEW, "-no-preview")
+        self.shell.workspace.organization_changed.subscribe(self, self._change_organization)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_rows())
+        self.feed.changed.subscribe(self, lambda _: self._show_rows())
+        self.set_interval(_STATUS_INTERVAL, self._end_snoozes)
+        self.set_class(self.app.size.width < 100 and self.app.size.height < _MIN_PREVIEW_LINES, "-no-preview")
         self.feed.begin()
         self.subscriptions.rest_on(*self.feed.lists)
-        self._show()
+        self._show_rows()
         self.rows.focus()
 
-    def _enter(self, organization: Organization) -> None:
+    def _change_organization(self, organization: Organization) -> None:
         self.narrowing.by = ()
-        self.standings.forget()
+        self.statuses.forget()
         self.subscriptions.rest_on(*self.feed.lists)
-        self._show()
+        self._show_rows()
 
-    def _time_passed(self) -> None:
-        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.snoozed):
+    def _end_snoozes(self) -> None:
+        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked_rows.snoozed):
             self.feed.look_again()
-        self._say_where()
+        self._update_status()
 
     # The list
 
@@ -254,13 +254,15 @@ class InboxScreen(ListView[Row]):
         """The inbox as far as it is loaded."""
         return self.feed.snapshot or InboxSnapshot(is_loading=True)
 
-    def _show(self) -> None:
-        self.marked = self.feed.rows or MarkedRows()
+    def _show_rows(self) -> None:
+        self.marked_rows = self.feed.rows or MarkedRows()
         now = self.shell.session.state.now()
-        self._drawing.unread = self.marked.unread
-        self._drawing.until = {row.key: f"until {acting.moment(until, now)}" for row, until in self.marked.snoozed}
+        self._row_renderer.unread = self.marked_rows.unread
+        self._row_renderer.snooze_labels = {
+            row.key: f"until {acting.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
+        }
         self.sections.sections = tuple(
-            Section(each.key, each.name, len(self.of_tab(each.key))) for each in self.sections.sections
+            Section(each.key, each.name, len(self.rows_of_tab(each.key))) for each in self.sections.sections
         )
         self.draw_list()
 
@@ -269,17 +271,17 @@ class InboxScreen(ListView[Row]):
         if self.show_nowhere(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
             return
-        of_tab = self.of_tab(self.sections.current)
-        shown = sections.ordered(sections.narrowed(of_tab, self.narrowing.by), self.order, self.space_title)
-        self._drawing.headings = sections.headings(shown, self.order, self.space_title)
-        self._drawing.order = self.order
-        self._say_what_is_empty()
+        of_tab = self.rows_of_tab(self.sections.current)
+        shown = sections.sort_rows(sections.filter_rows(of_tab, self.narrowing.by), self.order, self.space_title)
+        self._row_renderer.headings = sections.headings(shown, self.order, self.space_title)
+        self._row_renderer.order = self.order
+        self._set_empty_message()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
         self.rows.show(shown)
         if is_at_top and shown:
             self.rows.go_to(shown[0].key)  # The cursor was not moved by the user, so it stays on the first row.
-        if self.wanted is not None:
-            self._go_to_wanted()
+        if self.pending_selection is not None:
+            self._select_pending()
         snapshot = self.snapshot
         wrong = [each for each in snapshot.failed if not (each.is_unreached and of_tab)]
         if wrong:
@@ -290,23 +292,23 @@ class InboxScreen(ListView[Row]):
             self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
             self.rows.state.wait_for("the inbox")
-        self._say_where()
+        self._update_status()
         self.row_preview.show(self.rows.item)
         self.shell.page_shown(self)
 
-    def of_tab(self, tab: str) -> Sequence[Row]:
+    def rows_of_tab(self, tab: str) -> Sequence[Row]:
         """Return the rows of a tab in the order of the inbox."""
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
-                return [row for row in self.marked.here if matches(row, saved, self.space_title(row.space_id))]
-        return sections.of_tab(tab, self.marked)
+                return [row for row in self.marked_rows.here if matches(row, saved, self.space_title(row.space_id))]
+        return sections.rows_of_tab(tab, self.marked_rows)
 
-    def _say_what_is_empty(self) -> None:
+    def _set_empty_message(self) -> None:
         """Set the sentence for an empty list."""
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
         is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
-        state.empty, state.hint, state.instead = _NOTHING, "", None
+        state.empty, state.hint, state.instead = _EMPTY_MESSAGE, "", None
         if self.narrowing.by:
             state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
             state.hint = "Press esc to clear the filter."
@@ -317,23 +319,23 @@ class InboxScreen(ListView[Row]):
             )
         elif snapshot.is_loading:
             state.empty = "No items loaded yet."
-            state.hint = self._progress
+            state.hint = self._loading_label
         elif snapshot.unknown.words:
             state.empty = "None of the items loaded so far need your attention."
             state.hint = f"{snapshot.unknown.words}   Press r to refresh."
-        elif tab != "all" and self.marked.here:
+        elif tab != "all" and self.marked_rows.here:
             state.empty = "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
-            state.instead = self._day
-        is_empty = is_quiet and not self.marked.here and tab == "all"
+            state.instead = self._day_summary
+        is_empty = is_quiet and not self.marked_rows.here and tab == "all"
         self.set_class(is_empty, "-nothing")
 
-    def _day(self, width: int) -> list[Content]:
+    def _day_summary(self, width: int) -> list[Content]:
         """Return today's done items and the snoozed items, to show instead of an empty list."""
         now = self.shell.session.state.now().astimezone()
-        done = self.feed.marks.done_since(nothing.beginning_of_day(now)) if self.feed.marks is not None else ()
-        return nothing.lines(done, self.marked.snoozed, self.shell.workspace.counts, now, width)
+        done = self.feed.marks.done_since(nothing.start_of_day(now)) if self.feed.marks is not None else ()
+        return nothing.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
 
     def space_title(self, space_id: str) -> str:
         """Return the title of a space. Empty if the space is not loaded."""
@@ -341,14 +343,14 @@ class InboxScreen(ListView[Row]):
         return space.title if space is not None else ""
 
     @property
-    def _progress(self) -> str:
+    def _loading_label(self) -> str:
         snapshot = self.snapshot
         asked = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
         return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
 
     @on(Rows.Ticked, "#inbox")
     @on(Lines.Filtered, "#inbox")
-    def _say_where(self) -> None:
+    def _update_status(self) -> None:
         if self.shell.workspace.organization is None:
             self.status("Inbox")
             return
@@ -370,7 +372,7 @@ class InboxScreen(ListView[Row]):
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         """IDs of the first commands in the key bar while the list has the focus."""
-        return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
+        return _LIST_KEYBAR if self.rows.has_focus else ()
 
     @property
     def request_at_hand(self) -> RequestAtHand | None:
@@ -414,26 +416,26 @@ class InboxScreen(ListView[Row]):
     # Preview
 
     @on(Lines.Highlighted, "#inbox")
-    def _other_row(self) -> None:
+    def _show_preview(self) -> None:
         self.row_preview.show(self.rows.item)
-        if self._resting is not None:
-            self._resting.stop()
-        self._resting = self.set_timer(ASK_AFTER, self._rests)
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(ASK_AFTER, self._load_preview)
         self.refresh_bindings()
 
-    def _rests(self) -> None:
+    def _load_preview(self) -> None:
         """Load the preview after the cursor stays on a row, and mark the row as read a moment later."""
         row = self.rows.item
         if row is None:
             return
         request = self.feed.change_request(row)
         if request is not None:
-            self.standings.look_at([request])
-        self.row_preview.read_on_show()
-        reading = acting.Reading(self.feed, self.shell)
-        self._resting = self.set_timer(reading.AFTER, lambda: reading.rested(row))
+            self.statuses.look_at([request])
+        self.row_preview.reload_thread()
+        reading = acting.ReadMarker(self.feed, self.shell)
+        self._preview_timer = self.set_timer(reading.DELAY, lambda: reading.mark_read(row))
 
-    def _stands_otherwise(self, name: str) -> None:
+    def _redraw_status(self, name: str) -> None:
         if is_whole(self):
             self.rows.redraw()
             self.row_preview.summary.status_changed(name)
@@ -442,7 +444,7 @@ class InboxScreen(ListView[Row]):
 
     @on(Lines.Chosen, "#inbox")
     @on(ThreadView.PlaceWanted)
-    def _open(self) -> None:
+    def _open_row(self) -> None:
         row = self.rows.item
         if row is None:
             return
@@ -451,8 +453,8 @@ class InboxScreen(ListView[Row]):
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Select a thread as soon as it is in the list."""
         if comment is not None:
-            self.wanted = ThreadRef(at, comment.id)
-            self._go_to_wanted()
+            self.pending_selection = ThreadRef(at, comment.id)
+            self._select_pending()
         return comment is not None
 
     @property
@@ -464,15 +466,15 @@ class InboxScreen(ListView[Row]):
     def keep_place(self) -> None:
         """Save nothing: the inbox always starts at the top."""
 
-    def _go_to_wanted(self) -> None:
-        wanted = self.wanted
+    def _select_pending(self) -> None:
+        wanted = self.pending_selection
         key = next((row.key for row in self.rows.items if wanted in (row.key, row.about)), None)
         if key is not None:
-            self.wanted = None
+            self.pending_selection = None
             self.rows.go_to(key)
 
     def ask_again(self) -> None:
-        self.standings.ask_again()
+        self.statuses.ask_again()
         super().ask_again()
         self.row_preview.thread.ask_again()
         if self.feed.loader is not None:

@@ -9,15 +9,15 @@ from textual.content import Content
 
 from octavo.data.inbox import Row
 from octavo.data.inbox_marks import Mark
-from octavo.tui.inbox.acting import moment
+from octavo.tui.inbox.acting import snooze_end_label
 from octavo.tui.widgets.safe_text import fit, safe, spread
 
-MOST = 12
+MAX_ITEMS = 12
 """Most done items, and most snoozed items, that are listed."""
-_WIDEST = 76
+_MAX_WIDTH = 76
 
 
-def beginning_of_day(now: datetime) -> datetime:
+def start_of_day(now: datetime) -> datetime:
     """Return the last midnight in the time zone of `now`."""
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -28,7 +28,7 @@ def summary(done: Sequence[Mark], asleep: Sequence[tuple[Row, datetime | None]])
     return f"{', '.join(filter(None, said))}." if any(said) else ""
 
 
-def lines(
+def summary_lines(
     done: Sequence[Mark],
     asleep: Sequence[tuple[Row, datetime | None]],
     counts: dict[str, int],
@@ -36,7 +36,7 @@ def lines(
     width: int,
 ) -> list[Content]:
     """Return the text as centered lines of at most `width` cells."""
-    room = max(20, min(width - 4, _WIDEST))
+    room = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - room) // 2)
     out: list[Content] = [
         Content(""),
@@ -45,17 +45,17 @@ def lines(
     ]
     if done:
         out += [Content(""), Content.styled("DONE TODAY", "bold $octavo-muted")]
-        for mark in done[:MOST]:
+        for mark in done[:MAX_ITEMS]:
             text = Content.assemble(("✓ ", "$success"), safe(mark.title))
             out.append(spread(text, Content.styled(f"{mark.marked_at.astimezone():%H:%M}", "$octavo-muted"), room))
-        out += _more(len(done))
+        out += _more_line(len(done))
     if asleep:
         out += [Content(""), Content.styled("SNOOZED", "bold $octavo-muted")]
-        for row, until in asleep[:MOST]:
-            when = f"until {moment(until, now)}"
+        for row, until in asleep[:MAX_ITEMS]:
+            when = f"until {snooze_end_label(until, now)}"
             text = Content.assemble(("○ ", "$octavo-muted"), safe(row.title))
             out.append(spread(text, Content.styled(when, "$octavo-muted"), room))
-        out += _more(len(asleep))
+        out += _more_line(len(asleep))
     keys = [
         ("3", f"change requests ({counts.get('changes', 0)})"),
         ("4", f"open threads ({counts.get('comments', 0)})"),
@@ -67,5 +67,5 @@ def lines(
     return [Content(indent) + fit(line, room) if line.cell_length else line for line in out]
 
 
-def _more(number: int) -> list[Content]:
-    return [Content.styled(f"  and {number - MOST} more", "$octavo-muted")] if number > MOST else []
+def _more_line(number: int) -> list[Content]:
+    return [Content.styled(f"  and {number - MAX_ITEMS} more", "$octavo-muted")] if number > MAX_ITEMS else []

@@ -23,7 +23,7 @@ def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
         case ThreadRef() as ref:
             _open_thread(app, ref, feed.comment(row))
         case DraftRef(draft_key=place):
-            _open_place(app, place)
+            _open_draft(app, place)
         case WriteRef():
             app.go(ToActivity())
 
@@ -39,7 +39,7 @@ def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
         app.go(ToPage(ref.at.space_id))
 
 
-def _open_place(app: Shell, place: str) -> None:
+def _open_draft(app: Shell, place: str) -> None:
     hung = unsent_draft(place)
     if hung.at is None:
         app.explain("Could not open this draft: its page or thread is unknown. Press X to discard the draft.")

@@ -16,7 +16,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.inbox.sections import SIGNS
+from octavo.tui.inbox.sections import REASON_SIGNS
 from octavo.tui.review.request_summary import Summary
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-_AROUND_WHY = 2
+_REASON_PADDING = 2
 """Padding in cells on both sides of the reasons."""
 
 
-class Words(VerticalScroll, can_focus=False):
+class TextPane(VerticalScroll, can_focus=False):
     """An unsent text and the keys for it."""
 
     def compose(self) -> ComposeResult:
@@ -56,10 +56,10 @@ class RowPreview(Vertical):
     RowPreview {
         width: 1fr; background: $background;
         & > #why { height: auto; padding: 0 2 1 2; }
-        & > Summary, & > ThreadView, & > Words { display: none; width: 100%; height: 1fr; }
+        & > Summary, & > ThreadView, & > TextPane { display: none; width: 100%; height: 1fr; }
         & > ThreadView { padding: 0 1; }
-        & > Words { padding: 0 2; scrollbar-size-vertical: 1; }
-        &.-request > Summary, &.-thread > ThreadView, &.-words > Words { display: block; }
+        & > TextPane { padding: 0 2; scrollbar-size-vertical: 1; }
+        &.-request > Summary, &.-thread > ThreadView, &.-words > TextPane { display: block; }
     }
     """
 
@@ -68,7 +68,7 @@ class RowPreview(Vertical):
         super().__init__(id=id)
         self._row: Row | None = None
         self._subscriptions = Subscriptions(self)
-        self.summary, self.thread, self.words = Summary(stands, id="summary"), ThreadView(id="thread"), Words()
+        self.summary, self.thread, self.text_pane = Summary(stands, id="summary"), ThreadView(id="thread"), TextPane()
 
     @property
     def shell(self) -> Shell:
@@ -81,7 +81,7 @@ class RowPreview(Vertical):
         yield ChangingText(id="why")
         yield self.summary
         yield self.thread
-        yield self.words
+        yield self.text_pane
 
     def show(self, row: Row | None) -> None:
         """Show a row as far as it is loaded. None clears the preview."""
@@ -91,18 +91,18 @@ class RowPreview(Vertical):
         if row is None:
             self._clear()
         elif request is not None and request.space:
-            self._begin(row, "request")
+            self._show_pane(row, "request")
             self.summary.show(request, SpaceRef(space_id=request.space))
         elif comment is not None and isinstance(row.about, ThreadRef):
-            self._begin(row, "thread")
+            self._show_pane(row, "thread")
             shown = self.thread.comment
             # Not shown again if it is the same thread: the preview may have loaded a newer version.
             if shown is None or shown.id != comment.id:
                 self.thread.show(row.about.at, comment, about=row.context)
         else:
-            self._show_words(row)
+            self._show_text(row)
 
-    def read_on_show(self) -> None:
+    def reload_thread(self) -> None:
         """Load the thread again after the cursor stays on its row, because the list may be old."""
         row = self._row
         op = None
@@ -120,22 +120,22 @@ class RowPreview(Vertical):
         ):
             self.thread.show(row.about.at, value, about=row.context)
 
-    def _show_words(self, row: Row) -> None:
+    def _show_text(self, row: Row) -> None:
         """Show a draft, or the reason why a change failed, with the keys for it."""
-        self._begin(row, "words")
+        self._show_pane(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.about:
             case DraftRef(draft_key=place):
                 text = self.shell.session.drafts.get(place)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
-                lines.append(_keys(("enter", "continue writing"), ("X", "discard the draft")))
+                lines.append(_key_hints(("enter", "continue writing"), ("X", "discard the draft")))
             case WriteRef(entry_id=name):
                 entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
                 if entry is not None:
                     lines += [safe(entry.reason or "This change may already have reached the server."), Content("")]
                     lines += [safe(entry.facts.text), Content("")] if entry.facts.text else []
                 lines.append(
-                    _keys(
+                    _key_hints(
                         ("!", "open the activity list to retry the change"),
                         ("X", "discard the change and keep the text as a draft"),
                     )
@@ -147,10 +147,10 @@ class RowPreview(Vertical):
                         "$octavo-muted",
                     )
                 )
-        self.words.show(Content("\n").join(lines))
+        self.text_pane.show(Content("\n").join(lines))
 
     def _clear(self) -> None:
-        self._pane("")
+        self._switch_pane("")
         self.query_one("#why", ChangingText).update("")
         self.summary.clear()
         self.thread.clear()
@@ -159,27 +159,27 @@ class RowPreview(Vertical):
         """Scroll by one page. Return False if the end was reached before, or if the preview is hidden."""
         if not self.display:
             return False
-        pane = next((each for each in (self.summary, self.thread, self.words) if each.display), None)
+        pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)
         return pane is not None and pane.scroll_page_on(direction)
 
-    def _begin(self, row: Row, pane: str) -> None:
-        self._pane(pane)
-        self.query_one("#why", ChangingText).update(why(row, self.size.width - 2 * _AROUND_WHY))
+    def _show_pane(self, row: Row, pane: str) -> None:
+        self._switch_pane(pane)
+        self.query_one("#why", ChangingText).update(reason_lines(row, self.size.width - 2 * _REASON_PADDING))
 
     def on_resize(self) -> None:
         if self._row is not None:
-            self.query_one("#why", ChangingText).update(why(self._row, self.size.width - 2 * _AROUND_WHY))
+            self.query_one("#why", ChangingText).update(reason_lines(self._row, self.size.width - 2 * _REASON_PADDING))
 
-    def _pane(self, pane: str) -> None:
+    def _switch_pane(self, pane: str) -> None:
         for each in ("request", "thread", "words"):
             self.set_class(each == pane, f"-{each}")
         if pane != "thread":
             self.thread.clear()
 
 
-def why(row: Row, room: int) -> Content:
+def reason_lines(row: Row, room: int) -> Content:
     """Return the reasons of a row as lines of `room` cells. Long reasons are truncated, the age never."""
-    sign, style = SIGNS[row.reason]
+    sign, style = REASON_SIGNS[row.reason]
     first, *others = (safe(each) for each in row.words.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
     begin, room = Content.styled(f"{sign} ", style), max(room, 12)
@@ -187,6 +187,6 @@ def why(row: Row, room: int) -> Content:
     return Content("\n").join([line, *((Content("  ") + each).truncate(room, ellipsis=True) for each in others)])
 
 
-def _keys(*keys: tuple[str, str]) -> Content:
+def _key_hints(*keys: tuple[str, str]) -> Content:
     pieces = [piece for key, does in keys for piece in ((key, "$primary"), (f" {does}   ", "$octavo-muted"))]
     return Content.assemble(*pieces)

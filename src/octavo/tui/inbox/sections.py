@@ -15,7 +15,7 @@ from octavo.data.inbox_marks import MarkedRows
 from octavo.tui.widgets.row_list import Heading
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-GROUPS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
+REASON_TABS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
     {
         "review": ("Review", ("review requested", "changed since review")),
         "mine": ("My changes", ("approved", "changes requested", "outdated")),
@@ -24,7 +24,7 @@ GROUPS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
     }
 )
 """Title and reasons of each tab that filters by reason."""
-SHORT: Mapping[Reason, str] = MappingProxyType(
+SHORT_REASONS: Mapping[Reason, str] = MappingProxyType(
     {
         "not sent": "not sent",
         "review requested": "review",
@@ -39,7 +39,7 @@ SHORT: Mapping[Reason, str] = MappingProxyType(
     }
 )
 """Short names of the reasons."""
-SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
+REASON_SIGNS: Mapping[Reason, tuple[str, str]] = MappingProxyType(
     {
         "not sent": ("!", "$error"),
         "review requested": ("◐", "$primary"),
@@ -64,20 +64,20 @@ class RowFilter:
     kind: Literal["Reason", "Space", "Kind", "Read"]
     name: str
     value: str = ""
-    holds: Callable[[Row], bool] = field(default=lambda row: True, compare=False)
+    matches: Callable[[Row], bool] = field(default=lambda row: True, compare=False)
 
 
-def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
+def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
     """Return the rows of a built-in tab, in their order."""
     if tab == "snoozed":
         return [row for row, _ in rows.snoozed]
     if tab == "done":
         return rows.done
-    reasons = GROUPS[tab][1] if tab in GROUPS else REASONS
-    return [row for row in rows.here if tab not in GROUPS or row.reason in reasons]
+    reasons = REASON_TABS[tab][1] if tab in REASON_TABS else REASONS
+    return [row for row in rows.here if tab not in REASON_TABS or row.reason in reasons]
 
 
-def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> list[Row]:
+def sort_rows(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> list[Row]:
     """Sort rows that are ordered by urgency. `space` returns the title of a space."""
     if order == "space":
         titles = {each: space(each) for each in {row.space_id for row in rows}}
@@ -105,42 +105,42 @@ def is_thread(row: Row) -> bool:
     return isinstance(row.about, ThreadRef)
 
 
-def offered(
+def available_filters(
     rows: Sequence[Row], holding: Sequence[RowFilter], unread: frozenset[str], space: Callable[[str], str]
 ) -> list[tuple[RowFilter, int]]:
     """Return filters that can be added, with the number of rows that each leaves. Filters without effect are
     omitted."""
     found = []
-    for each in _known(rows, unread, space):
-        among = narrowed(rows, [other for other in holding if other.kind != each.kind])
-        left = sum(map(each.holds, among))
+    for each in _all_filters(rows, unread, space):
+        among = filter_rows(rows, [other for other in holding if other.kind != each.kind])
+        left = sum(map(each.matches, among))
         if each not in holding and 0 < left < len(among):
             found.append((each, left))
     return found
 
 
-def narrowed(rows: Iterable[Row], by: Sequence[RowFilter]) -> list[Row]:
+def filter_rows(rows: Iterable[Row], by: Sequence[RowFilter]) -> list[Row]:
     """Return the rows that match all filters."""
-    return [row for row in rows if all(each.holds(row) for each in by)]
+    return [row for row in rows if all(each.matches(row) for each in by)]
 
 
-def by_reason(reason: Reason) -> RowFilter:
+def reason_filter(reason: Reason) -> RowFilter:
     """Return the filter for rows with a reason, including rows where it is not the main reason."""
     return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.also))
 
 
-def by_space(space_id: str, title: str) -> RowFilter:
+def space_filter(space_id: str, title: str) -> RowFilter:
     """Return the filter for rows of a space."""
     return RowFilter("Space", f"in {title}", space_id, lambda row: row.space_id == space_id)
 
 
-def _known(rows: Sequence[Row], unread: frozenset[str], space: Callable[[str], str]) -> list[RowFilter]:
-    found = [by_reason(reason) for reason in REASONS]
+def _all_filters(rows: Sequence[Row], unread: frozenset[str], space: Callable[[str], str]) -> list[RowFilter]:
+    found = [reason_filter(reason) for reason in REASONS]
     found += [
         RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.about, ThreadRef | WriteRef)),
         RowFilter("Kind", "threads", "threads", is_thread),
         RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
     ]
     spaces = {row.space_id: space(row.space_id) for row in rows if row.space_id}
-    found += [by_space(each, title) for each, title in sorted(spaces.items(), key=lambda pair: fold(pair[1]))]
+    found += [space_filter(each, title) for each, title in sorted(spaces.items(), key=lambda pair: fold(pair[1]))]
     return found
