@@ -12,7 +12,7 @@ from octavo.data.comment_text import mention_suffix
 from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.change_request import ChangeRequestScreen
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
@@ -530,7 +530,7 @@ async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_come
 ) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
-    monkeypatch.setattr("octavo.tui.inbox.inbox.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
+    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.about, row.title) for row in rows if isinstance(row.about, ChangeRequestRef))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from octavo.settings import FILE, InboxFilter
 from octavo.settings import read as read_settings
-from octavo.tui.inbox.filter_settings import tab_settings
-from octavo.tui.inbox.sections import REASON_TABS, RowFilter, reason_filter, space_filter
+from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, reason_filter, space_filter, tab_settings
 
 
 def test_what_is_written_is_read_as_the_filter_it_was(tmp_path: Path) -> None:

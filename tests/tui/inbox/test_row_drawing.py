@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import Row
-from octavo.tui.inbox.row_drawing import RowRenderer
+from octavo.tui.inbox.row_views import RowRenderer
 from tests.server.asking import START
 
 

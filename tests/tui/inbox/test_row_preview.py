@@ -9,7 +9,7 @@ import pytest
 from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import Row
 from octavo.server.demo.library import TODAY
-from octavo.tui.inbox.row_preview import reason_lines
+from octavo.tui.inbox.row_views import reason_lines
 from octavo.tui.widgets import wording
 
 ROW = Row(

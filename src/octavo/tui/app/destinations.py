@@ -19,7 +19,7 @@ from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources import organization_resources, site_resources

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
-    "inbox": "octavo.tui.inbox.inbox:InboxScreen",
+    "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
     "content": "octavo.tui.content.content:ContentScreen",
     "changes": "octavo.tui.review.change_requests:ChangesScreen",
     "comments": "octavo.tui.comments.all_threads:CommentsScreen",

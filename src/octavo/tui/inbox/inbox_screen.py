@@ -23,15 +23,16 @@ from octavo.settings import FILE
 from octavo.tui.comments.filters import Thread
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.inbox import acting, nothing, opening, sections
-from octavo.tui.inbox.row_drawing import RowRenderer
-from octavo.tui.inbox.row_preview import RowPreview
-from octavo.tui.inbox.sections import REASON_TABS, RowFilter
+from octavo.tui.inbox import empty_inbox, row_commands, tabs
+from octavo.tui.inbox.row_commands import open_row
+from octavo.tui.inbox.row_views import RowPreview, RowRenderer
+from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, tab_settings
 from octavo.tui.review.request_actions import CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.review.status_loader import RequestStatuses
 from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.exporting import short_path
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.shell import Shell
@@ -61,16 +62,16 @@ _MIN_PREVIEW_LINES = 30
 _EMPTY_MESSAGE = "Nothing needs your attention."
 
 
-def _selected_rows(view: InboxScreen) -> acting.SelectedRows | None:
+def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
     rows = tuple(view.ticked) or ((view.rows.item,) if view.rows.item is not None else ())
     if not rows or view.feed.marks is None:
         return None
-    away = view.sections.current in ("snoozed", "done")
+    is_removed = view.sections.current in ("snoozed", "done")
 
-    def came_back(row: Row) -> None:
+    def select_row(row: Row) -> None:
         view.pending_selection = row.key
 
-    return acting.SelectedRows(rows, view.feed, away, view.rows.ticks.untick, came_back)
+    return row_commands.SelectedRows(rows, view.feed, is_removed, view.rows.ticks.untick, select_row)
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -82,8 +83,8 @@ def _why_no_thread(view: InboxScreen) -> str:
 
 
 def _open_thread_count(view: InboxScreen, row: Row) -> int:
-    about = view.feed.change_request(row)
-    return view.shell.workspace.open_threads(about) if about is not None else 0
+    request = view.feed.change_request(row)
+    return view.shell.workspace.open_threads(request) if request is not None else 0
 
 
 def _scroll_preview(view: InboxScreen, step: int) -> None:
@@ -93,10 +94,10 @@ def _scroll_preview(view: InboxScreen, step: int) -> None:
 
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
-    offered = sections.available_filters(rows, view.narrowing.by, view.marked_rows.unread, view.space_title)
-    more = [(each, plural(left, "item")) for each, left in offered]
+    available = tabs.available_filters(rows, view.narrowing.by, view.marked_rows.unread, view.space_title)
+    choices = [(each, plural(left, "item")) for each, left in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
-    view.narrowing.choose("Filter by…", more, save)
+    view.narrowing.choose("Filter by…", choices, save)
 
 
 def _is_filtered(view: InboxScreen) -> bool:
@@ -109,40 +110,37 @@ def _is_filtered(view: InboxScreen) -> bool:
 
 def _save_filter(view: InboxScreen) -> None:
     """Copy the settings that save the filters as a tab. Octavo does not edit the settings file itself."""
-    from octavo.tui.inbox.filter_settings import tab_settings  # lazy: saving filters, rarely used
-    from octavo.tui.shell.exporting import short_path
-
     reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
     settings = view.shell.settings
-    taken = [each.name for each in settings.inbox_filters]
-    lines, left_out = tab_settings(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
-    names = " and ".join(left_out)
+    taken_names = [each.name for each in settings.inbox_filters]
+    lines, unsupported = tab_settings(view.narrowing.by, view.rows.query_text.strip(), reasons, taken_names)
+    names = " and ".join(unsupported)
     if not lines:
         view.shell.explain(
             f"Could not save the filter “{names}”: a saved tab can filter only by reason, space, or words."
         )
         return
-    without = (
+    warning = (
         f" The tab will not include the filter “{names}”: a saved tab can filter only by reason, space, or words."
-        if left_out
+        if unsupported
         else ""
     )
     where = short_path(settings.config_folder / FILE)
     clipboard.copy(
         view.shell,
         lines,
-        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{without}",
+        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{warning}",
     )
 
 
-ROW_COMMANDS: Commands[acting.SelectedRows] = Commands(
+ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Mark the item as done until something new happens", run=acting.mark_done, called=acting.done_label),
-        Command("snooze", "w", "Snooze", "Snooze the item", run=acting.snooze),
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done, called=row_commands.done_label),
+        Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
-                run=acting.discard, why_not=acting.why_not_discarded, shown=False),
-        Command("unread", "minus", "Unread", "Mark the item as unread", run=acting.mark_unread, shown=False),
+                run=row_commands.discard, why_not=row_commands.why_not_discarded, shown=False),
+        Command("unread", "minus", "Unread", "Mark the item as unread", run=row_commands.mark_unread, shown=False),
     ),
     nothing="No item is selected.",
 )  # fmt: skip
@@ -170,7 +168,7 @@ class InboxScreen(ListView[Row]):
 
     VIEW = "inbox"
     CONTEXT = "inbox"
-    ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
+    ORDERS: ClassVar[Mapping[str, str]] = tabs.ORDERS
     KEPT_ORDER = "order of the inbox"
     HELP = (
         "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
@@ -218,11 +216,15 @@ class InboxScreen(ListView[Row]):
             empty=_EMPTY_MESSAGE,
             id="inbox",
         )
-        own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
-        tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in REASON_TABS.items()), *own)
+        saved_tabs = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
+        fixed_tabs = (
+            Section("all", "To do"),
+            *(Section(key, name) for key, (name, _) in REASON_TABS.items()),
+            *saved_tabs,
+        )
         self.row_preview = RowPreview(self.statuses.of, id="preview")
         yield from self.list_beside(
-            rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
+            rows, self.row_preview, sections=(*fixed_tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
         )
 
     def on_mount(self) -> None:
@@ -259,7 +261,7 @@ class InboxScreen(ListView[Row]):
         now = self.shell.session.state.now()
         self._row_renderer.unread = self.marked_rows.unread
         self._row_renderer.snooze_labels = {
-            row.key: f"until {acting.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
+            row.key: f"until {row_commands.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
         }
         self.sections.sections = tuple(
             Section(each.key, each.name, len(self.rows_of_tab(each.key))) for each in self.sections.sections
@@ -271,9 +273,9 @@ class InboxScreen(ListView[Row]):
         if self.show_nowhere(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
             return
-        of_tab = self.rows_of_tab(self.sections.current)
-        shown = sections.sort_rows(sections.filter_rows(of_tab, self.narrowing.by), self.order, self.space_title)
-        self._row_renderer.headings = sections.headings(shown, self.order, self.space_title)
+        tab_rows = self.rows_of_tab(self.sections.current)
+        shown = tabs.sort_rows(tabs.filter_rows(tab_rows, self.narrowing.by), self.order, self.space_title)
+        self._row_renderer.headings = tabs.headings(shown, self.order, self.space_title)
         self._row_renderer.order = self.order
         self._set_empty_message()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
@@ -283,11 +285,11 @@ class InboxScreen(ListView[Row]):
         if self.pending_selection is not None:
             self._select_pending()
         snapshot = self.snapshot
-        wrong = [each for each in snapshot.failed if not (each.is_unreached and of_tab)]
-        if wrong:
-            more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            what = wrong[0].what
-            self.rows.state.fail(f"Could not load {what}", f"{wrong[0].why}{more}")
+        failed = [each for each in snapshot.failed if not (each.is_unreached and tab_rows)]
+        if failed:
+            choices = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            first_failed = failed[0].what
+            self.rows.state.fail(f"Could not load {first_failed}", f"{failed[0].why}{choices}")
         elif snapshot.failed:
             self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
@@ -301,7 +303,7 @@ class InboxScreen(ListView[Row]):
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
                 return [row for row in self.marked_rows.here if matches(row, saved, self.space_title(row.space_id))]
-        return sections.rows_of_tab(tab, self.marked_rows)
+        return tabs.rows_of_tab(tab, self.marked_rows)
 
     def _set_empty_message(self) -> None:
         """Set the sentence for an empty list."""
@@ -334,8 +336,8 @@ class InboxScreen(ListView[Row]):
     def _day_summary(self, width: int) -> list[Content]:
         """Return today's done items and the snoozed items, to show instead of an empty list."""
         now = self.shell.session.state.now().astimezone()
-        done = self.feed.marks.done_since(nothing.start_of_day(now)) if self.feed.marks is not None else ()
-        return nothing.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
+        done = self.feed.marks.done_since(empty_inbox.start_of_day(now)) if self.feed.marks is not None else ()
+        return empty_inbox.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
 
     def space_title(self, space_id: str) -> str:
         """Return the title of a space. Empty if the space is not loaded."""
@@ -345,8 +347,8 @@ class InboxScreen(ListView[Row]):
     @property
     def _loading_label(self) -> str:
         snapshot = self.snapshot
-        asked = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
-        return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
+        progress = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
+        return f"{progress} · {snapshot.unknown.words}" if snapshot.unknown.words else progress
 
     @on(Rows.Ticked, "#inbox")
     @on(Lines.Filtered, "#inbox")
@@ -356,15 +358,15 @@ class InboxScreen(ListView[Row]):
             return
         snapshot = self.snapshot
         tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
-        said = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
+        parts = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
         if self.ticked:
-            said.append(f"{len(self.ticked)} selected")
+            parts.append(f"{len(self.ticked)} selected")
         facts = [f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
         if (as_of := self.feed.as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:
             facts.insert(0, snapshot.unknown.words)
-        self.status(" · ".join(said), " · ".join(filter(None, facts)))
+        self.status(" · ".join(parts), " · ".join(filter(None, facts)))
         self.refresh_bindings()
 
     # Targets of commands
@@ -378,24 +380,28 @@ class InboxScreen(ListView[Row]):
     def request_at_hand(self) -> RequestAtHand | None:
         """The change request with the cursor, and the selected change requests."""
         requests = [each for row in self.ticked if (each := self.feed.change_request(row)) is not None]
-        about = self.feed.change_request(self.rows.item)
-        if about is None:
+        request = self.feed.change_request(self.rows.item)
+        if request is None:
             return None
-        space = SpaceRef(space_id=about.space) if about.space else None
-        return RequestAtHand(about, space, self, tuple(requests))
+        space = SpaceRef(space_id=request.space) if request.space else None
+        return RequestAtHand(request, space, self, tuple(requests))
 
     @property
     def thread_target(self) -> ThreadTarget | None:
         """The selected threads, else the thread with the cursor."""
-        ticked = [
+        selected = [
             Thread(comment, row.about.at, self.space_title(row.space_id))
             for row in self.ticked
             if (comment := self.feed.comment(row)) is not None and isinstance(row.about, ThreadRef)
         ]
         if self.ticked:
-            untick = self.rows.ticks.untick
-            first = ticked[0] if ticked else None
-            return ThreadTarget(first.at, first.comment, first.comment, tuple(ticked), untick) if first else None
+            clear_selection = self.rows.ticks.untick
+            first = selected[0] if selected else None
+            return (
+                ThreadTarget(first.at, first.comment, first.comment, tuple(selected), clear_selection)
+                if first
+                else None
+            )
         row = self.rows.item
         comment = self.feed.comment(row)
         if row is None or comment is None or not isinstance(row.about, ThreadRef):
@@ -432,8 +438,8 @@ class InboxScreen(ListView[Row]):
         if request is not None:
             self.statuses.look_at([request])
         self.row_preview.reload_thread()
-        reading = acting.ReadMarker(self.feed, self.shell)
-        self._preview_timer = self.set_timer(reading.DELAY, lambda: reading.mark_read(row))
+        marker = row_commands.ReadMarker(self.feed, self.shell)
+        self._preview_timer = self.set_timer(marker.DELAY, lambda: marker.mark_read(row))
 
     def _redraw_status(self, name: str) -> None:
         if is_whole(self):
@@ -448,7 +454,7 @@ class InboxScreen(ListView[Row]):
         row = self.rows.item
         if row is None:
             return
-        opening.open_row(self.shell, self.feed, row)
+        open_row(self.shell, self.feed, row)
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Select a thread as soon as it is in the list."""
@@ -460,15 +466,15 @@ class InboxScreen(ListView[Row]):
     @property
     def is_as_at_start(self) -> bool:
         """Whether the screen looks as it does at the start of Octavo."""
-        covered = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
-        return self.sections.current == "all" and not (covered or self.narrowing.by or self.preview.has_focus)
+        is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
+        return self.sections.current == "all" and not (is_changed or self.narrowing.by or self.preview.has_focus)
 
     def keep_place(self) -> None:
         """Save nothing: the inbox always starts at the top."""
 
     def _select_pending(self) -> None:
-        wanted = self.pending_selection
-        key = next((row.key for row in self.rows.items if wanted in (row.key, row.about)), None)
+        pending = self.pending_selection
+        key = next((row.key for row in self.rows.items if pending in (row.key, row.about)), None)
         if key is not None:
             self.pending_selection = None
             self.rows.go_to(key)

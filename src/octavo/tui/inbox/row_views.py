@@ -1,10 +1,11 @@
-"""The preview of a row: its reasons, and below that the change request, thread or draft."""
+"""The rows of the inbox, and the preview of a row: its reasons, and below that the change request, thread or draft."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -16,16 +17,54 @@ from octavo.api.places import SpaceRef
 from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.inbox.sections import REASON_SIGNS
+from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
 from octavo.tui.review.request_summary import Summary
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.row_list import Heading
+from octavo.tui.widgets.row_list import Row as Drawn
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.wording import long_age
+from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
+
+
+class RowRenderer:
+    """Renders rows, given the state of the whole list."""
+
+    def __init__(self, open_threads: Callable[[Row], int]) -> None:
+        """`open_threads` returns the number of open threads in a row's change request. 0 for other rows."""
+        self._open_threads = open_threads
+        self.order = "reason"
+        self.headings: Mapping[str, Heading] = {}
+        """Headings by reason, or by space ID."""
+        self.unread: frozenset[str] = frozenset()
+        """Keys of the unread rows."""
+        self.snooze_labels: Mapping[str, str] = {}
+        """End of the snooze, by the key of the row."""
+
+    def groups(self, row: Row) -> Sequence[Heading]:
+        """Return the heading of a row."""
+        heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
+        return [heading] if heading is not None else []
+
+    def render(self, row: Row, width: int) -> Drawn:
+        """Return a row for a list of `width` cells."""
+        reason = row.words.partition(" · ")[0]
+        if cell_len(reason) > max(16, width * 2 // 5):
+            reason = SHORT_REASONS[row.reason]
+        age = self.snooze_labels.get(row.key) or short_age(row.moment)
+        threads = self._open_threads(row)
+        other_reasons = f"also {', '.join(SHORT_REASONS[each] for each in row.also)}" if row.also else ""
+        return Drawn(
+            text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
+            right=Content.styled(f"{reason} {age:>4}", "$octavo-muted"),
+            below=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
+            below_right=other_reasons,
+            sign=Content.styled(*REASON_SIGNS[row.reason]),
+        )
 
 
 _REASON_PADDING = 2
@@ -38,8 +77,8 @@ class TextPane(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield ChangingText()
 
-    def show(self, words: Content) -> None:
-        self.query_one(ChangingText).update(words)
+    def show(self, text: Content) -> None:
+        self.query_one(ChangingText).update(text)
 
     def scroll_page_on(self, direction: int) -> bool:
         """Scroll by one page. Return False if the end was reached before."""
@@ -63,12 +102,16 @@ class RowPreview(Vertical):
     }
     """
 
-    def __init__(self, stands: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
-        """`stands` returns the status of a change request, as far as it is loaded."""
+    def __init__(self, status_of: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
+        """`status_of` returns the status of a change request, as far as it is loaded."""
         super().__init__(id=id)
         self._row: Row | None = None
         self._subscriptions = Subscriptions(self)
-        self.summary, self.thread, self.text_pane = Summary(stands, id="summary"), ThreadView(id="thread"), TextPane()
+        self.summary, self.thread, self.text_pane = (
+            Summary(status_of, id="summary"),
+            ThreadView(id="thread"),
+            TextPane(),
+        )
 
     @property
     def shell(self) -> Shell:
@@ -105,10 +148,10 @@ class RowPreview(Vertical):
     def reload_thread(self) -> None:
         """Load the thread again after the cursor stays on its row, because the list may be old."""
         row = self._row
-        op = None
+        operation = None
         if row is not None and isinstance(row.about, ThreadRef):
-            op = comments.Get(at=row.about.at, comment_id=row.about.comment_id, format="markdown")
-        self._subscriptions.follow("thread", op, self._show_thread)
+            operation = comments.Get(at=row.about.at, comment_id=row.about.comment_id, format="markdown")
+        self._subscriptions.follow("thread", operation, self._show_thread)
 
     def _show_thread(self, snapshot: Snapshot[Comment]) -> None:
         row, value = self._row, snapshot.value
@@ -125,12 +168,12 @@ class RowPreview(Vertical):
         self._show_pane(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
         match row.about:
-            case DraftRef(draft_key=place):
-                text = self.shell.session.drafts.get(place)
+            case DraftRef(draft_key=draft_key):
+                text = self.shell.session.drafts.get(draft_key)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
                 lines.append(_key_hints(("enter", "continue writing"), ("X", "discard the draft")))
-            case WriteRef(entry_id=name):
-                entry = next((each for each in self.shell.session.outbox.entries if each.id == name), None)
+            case WriteRef(entry_id=entry_id):
+                entry = next((each for each in self.shell.session.outbox.entries if each.id == entry_id), None)
                 if entry is not None:
                     lines += [safe(entry.reason or "This change may already have reached the server."), Content("")]
                     lines += [safe(entry.facts.text), Content("")] if entry.facts.text else []
@@ -177,16 +220,16 @@ class RowPreview(Vertical):
             self.thread.clear()
 
 
-def reason_lines(row: Row, room: int) -> Content:
-    """Return the reasons of a row as lines of `room` cells. Long reasons are truncated, the age never."""
+def reason_lines(row: Row, width: int) -> Content:
+    """Return the reasons of a row as lines of `width` cells. Long reasons are truncated, the age never."""
     sign, style = REASON_SIGNS[row.reason]
     first, *others = (safe(each) for each in row.words.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
-    begin, room = Content.styled(f"{sign} ", style), max(room, 12)
-    line = begin + first.truncate(max(1, room - begin.cell_length - age.cell_length), ellipsis=True) + age
-    return Content("\n").join([line, *((Content("  ") + each).truncate(room, ellipsis=True) for each in others)])
+    sign_text, width = Content.styled(f"{sign} ", style), max(width, 12)
+    line = sign_text + first.truncate(max(1, width - sign_text.cell_length - age.cell_length), ellipsis=True) + age
+    return Content("\n").join([line, *((Content("  ") + each).truncate(width, ellipsis=True) for each in others)])
 
 
 def _key_hints(*keys: tuple[str, str]) -> Content:
-    pieces = [piece for key, does in keys for piece in ((key, "$primary"), (f" {does}   ", "$octavo-muted"))]
-    return Content.assemble(*pieces)
+    spans = [span for key, label in keys for span in ((key, "$primary"), (f" {label}   ", "$octavo-muted"))]
+    return Content.assemble(*spans)
