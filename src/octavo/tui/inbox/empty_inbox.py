@@ -7,7 +7,7 @@ from datetime import datetime
 
 from textual.content import Content
 
-from octavo.data.inbox import Row
+from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import Mark
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.widgets.safe_text import fit, safe, spread
@@ -22,7 +22,7 @@ def start_of_day(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def summary(done: Sequence[Mark], snoozed: Sequence[tuple[Row, datetime | None]]) -> str:
+def summary(done: Sequence[Mark], snoozed: Sequence[tuple[InboxRow, datetime | None]]) -> str:
     """Return the number of done and snoozed items, for example `9 done today, 2 snoozed.`"""
     parts = [f"{len(done)} done today" if done else "", f"{len(snoozed)} snoozed" if snoozed else ""]
     return f"{', '.join(filter(None, parts))}." if any(parts) else ""
@@ -30,7 +30,7 @@ def summary(done: Sequence[Mark], snoozed: Sequence[tuple[Row, datetime | None]]
 
 def summary_lines(
     done: Sequence[Mark],
-    snoozed: Sequence[tuple[Row, datetime | None]],
+    snoozed: Sequence[tuple[InboxRow, datetime | None]],
     counts: dict[str, int],
     now: datetime,
     width: int,

@@ -16,7 +16,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import Discussion, SpaceRef
-from octavo.data.inbox import Row, ThreadRef, matches
+from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import FILE
@@ -68,7 +68,7 @@ def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
         return None
     is_removed = view.sections.current in ("snoozed", "done")
 
-    def select_row(row: Row) -> None:
+    def select_row(row: InboxRow) -> None:
         view.pending_selection = row.key
 
     return row_commands.SelectedRows(rows, view.feed, is_removed, view.rows.ticks.untick, select_row)
@@ -82,7 +82,7 @@ def _why_no_thread(view: InboxScreen) -> str:
     )
 
 
-def _open_thread_count(view: InboxScreen, row: Row) -> int:
+def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
     request = view.feed.change_request(row)
     return view.shell.workspace.open_threads(request) if request is not None else 0
 
@@ -163,7 +163,7 @@ LIST_COMMANDS: Commands[InboxScreen] = Commands(
 """Commands for the list."""
 
 
-class InboxScreen(ListView[Row]):
+class InboxScreen(ListView[InboxRow]):
     """List of two-line rows with their reasons, and the preview of the row with the cursor."""
 
     VIEW = "inbox"
@@ -206,7 +206,7 @@ class InboxScreen(ListView[Row]):
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Row] = Rows(
+        rows: Rows[InboxRow] = Rows(
             lambda row: self._row_renderer.render(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.words}",
@@ -288,8 +288,8 @@ class InboxScreen(ListView[Row]):
         failed = [each for each in snapshot.failed if not (each.is_unreached and tab_rows)]
         if failed:
             choices = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            first_failed = failed[0].what
-            self.rows.state.fail(f"Could not load {first_failed}", f"{failed[0].why}{choices}")
+            first_failed = failed[0].label
+            self.rows.state.fail(f"Could not load {first_failed}", f"{failed[0].cause}{choices}")
         elif snapshot.failed:
             self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
@@ -298,7 +298,7 @@ class InboxScreen(ListView[Row]):
         self.row_preview.show(self.rows.item)
         self.shell.page_shown(self)
 
-    def rows_of_tab(self, tab: str) -> Sequence[Row]:
+    def rows_of_tab(self, tab: str) -> Sequence[InboxRow]:
         """Return the rows of a tab in the order of the inbox."""
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
@@ -347,7 +347,7 @@ class InboxScreen(ListView[Row]):
     @property
     def _loading_label(self) -> str:
         snapshot = self.snapshot
-        progress = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
+        progress = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
         return f"{progress} · {snapshot.unknown.words}" if snapshot.unknown.words else progress
 
     @on(Rows.Ticked, "#inbox")
@@ -361,7 +361,7 @@ class InboxScreen(ListView[Row]):
         parts = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
         if self.ticked:
             parts.append(f"{len(self.ticked)} selected")
-        facts = [f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
+        facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
         if (as_of := self.feed.as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:
@@ -390,9 +390,9 @@ class InboxScreen(ListView[Row]):
     def thread_target(self) -> ThreadTarget | None:
         """The selected threads, else the thread with the cursor."""
         selected = [
-            Thread(comment, row.about.at, self.space_title(row.space_id))
+            Thread(comment, row.target.at, self.space_title(row.space_id))
             for row in self.ticked
-            if (comment := self.feed.comment(row)) is not None and isinstance(row.about, ThreadRef)
+            if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
         if self.ticked:
             clear_selection = self.rows.ticks.untick
@@ -404,12 +404,12 @@ class InboxScreen(ListView[Row]):
             )
         row = self.rows.item
         comment = self.feed.comment(row)
-        if row is None or comment is None or not isinstance(row.about, ThreadRef):
+        if row is None or comment is None or not isinstance(row.target, ThreadRef):
             return None
         shown = self.row_preview.thread.thread_target
         if shown is not None and shown.thread.id == comment.id:
             return replace(shown, message=shown.thread)
-        return ThreadTarget(row.about.at, comment, comment)
+        return ThreadTarget(row.target.at, comment, comment)
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
@@ -474,7 +474,7 @@ class InboxScreen(ListView[Row]):
 
     def _select_pending(self) -> None:
         pending = self.pending_selection
-        key = next((row.key for row in self.rows.items if pending in (row.key, row.about)), None)
+        key = next((row.key for row in self.rows.items if pending in (row.key, row.target)), None)
         if key is not None:
             self.pending_selection = None
             self.rows.go_to(key)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentText, unsent_draft
@@ -35,13 +35,13 @@ _MAX_LISTED = 5
 class SelectedRows:
     """The selected rows of the inbox, and callbacks of their screen."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[InboxRow, ...]
     feed: InboxFeed
     is_removed: bool
     """Whether the rows are done or snoozed."""
     before_removal: Callable[[], None]
     """Called before the rows leave the list."""
-    after_undo: Callable[[Row], None]
+    after_undo: Callable[[InboxRow], None]
     """Called with the first row after an undo."""
 
     @property
@@ -93,7 +93,7 @@ def snooze(app: Shell, selected: SelectedRows) -> None:
             _snooze_until(app, selected, end_times.get(until))
 
     row = selected.rows[0]
-    noun = "this thread" if isinstance(row.about, ThreadRef) else row.title
+    noun = "this thread" if isinstance(row.target, ThreadRef) else row.title
     title = f"Snooze {plural(len(selected.rows), 'item') if len(selected.rows) > 1 else noun}"
     app.push_screen(Picker(title, choices), chosen)
 
@@ -137,7 +137,11 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
 
 
 def _mark_change(
-    selected: SelectedRows, rows: Sequence[Row], title: str, mark: Callable[[], Awaitable[object]], undo_message: str
+    selected: SelectedRows,
+    rows: Sequence[InboxRow],
+    title: str,
+    mark: Callable[[], Awaitable[object]],
+    undo_message: str,
 ) -> LocalChange:
     feed, marks = selected.feed, selected.marks
 
@@ -154,7 +158,7 @@ def _mark_change(
     return LocalChange(title, do, back, undo_message)
 
 
-def _items_label(rows: Sequence[Row]) -> str:
+def _items_label(rows: Sequence[InboxRow]) -> str:
     return plural(len(rows), "item") if len(rows) > 1 else "the item"
 
 
@@ -189,7 +193,7 @@ def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
     index = app.workspace.unsent.index
     texts: list[UnsentText] = []
     for row in selected.rows:
-        match row.about:
+        match row.target:
             case DraftRef(draft_key=place):
                 texts += index.of_draft(place)
             case ThreadRef(at=at, comment_id=thread):
@@ -200,7 +204,7 @@ def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
 
 
 def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
-    entry_ids = {row.about.entry_id for row in selected.rows if isinstance(row.about, WriteRef)}
+    entry_ids = {row.target.entry_id for row in selected.rows if isinstance(row.target, WriteRef)}
     return [entry for entry in app.session.outbox.entries if entry.id in entry_ids]
 
 
@@ -261,12 +265,12 @@ class ReadMarker:
     def __init__(self, feed: InboxFeed, app: Shell) -> None:
         self._feed, self._app = feed, app
 
-    def mark_read(self, row: Row) -> None:
+    def mark_read(self, row: InboxRow) -> None:
         """Mark a row as read, if it is unread."""
         if self._feed.rows is not None and row.key in self._feed.rows.unread:
             self._app.background(self._save_mark(row))
 
-    async def _save_mark(self, row: Row) -> None:
+    async def _save_mark(self, row: InboxRow) -> None:
         if self._feed.marks is None:
             return
         try:
@@ -276,9 +280,9 @@ class ReadMarker:
         self._feed.look_again()
 
 
-def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
+def open_row(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
     """Open the change request, thread, draft or failed change of a row."""
-    match row.about:
+    match row.target:
         case ChangeRequestRef() as at:
             app.go(ToChangeRequest(at, feed.change_request(row)))
         case ThreadRef() as ref:

@@ -14,7 +14,7 @@ from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class RowRenderer:
     """Renders rows, given the state of the whole list."""
 
-    def __init__(self, open_threads: Callable[[Row], int]) -> None:
+    def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
         """`open_threads` returns the number of open threads in a row's change request. 0 for other rows."""
         self._open_threads = open_threads
         self.order = "reason"
@@ -45,12 +45,12 @@ class RowRenderer:
         self.snooze_labels: Mapping[str, str] = {}
         """End of the snooze, by the key of the row."""
 
-    def groups(self, row: Row) -> Sequence[Heading]:
+    def groups(self, row: InboxRow) -> Sequence[Heading]:
         """Return the heading of a row."""
         heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
         return [heading] if heading is not None else []
 
-    def render(self, row: Row, width: int) -> Drawn:
+    def render(self, row: InboxRow, width: int) -> Drawn:
         """Return a row for a list of `width` cells."""
         reason = row.words.partition(" · ")[0]
         if cell_len(reason) > max(16, width * 2 // 5):
@@ -105,7 +105,7 @@ class RowPreview(Vertical):
     def __init__(self, status_of: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
         """`status_of` returns the status of a change request, as far as it is loaded."""
         super().__init__(id=id)
-        self._row: Row | None = None
+        self._row: InboxRow | None = None
         self._subscriptions = Subscriptions(self)
         self.summary, self.thread, self.text_pane = (
             Summary(status_of, id="summary"),
@@ -126,7 +126,7 @@ class RowPreview(Vertical):
         yield self.thread
         yield self.text_pane
 
-    def show(self, row: Row | None) -> None:
+    def show(self, row: InboxRow | None) -> None:
         """Show a row as far as it is loaded. None clears the preview."""
         feed = self.shell.workspace.inbox
         self._row = row
@@ -136,12 +136,12 @@ class RowPreview(Vertical):
         elif request is not None and request.space:
             self._show_pane(row, "request")
             self.summary.show(request, SpaceRef(space_id=request.space))
-        elif comment is not None and isinstance(row.about, ThreadRef):
+        elif comment is not None and isinstance(row.target, ThreadRef):
             self._show_pane(row, "thread")
             shown = self.thread.comment
             # Not shown again if it is the same thread: the preview may have loaded a newer version.
             if shown is None or shown.id != comment.id:
-                self.thread.show(row.about.at, comment, about=row.context)
+                self.thread.show(row.target.at, comment, about=row.context)
         else:
             self._show_text(row)
 
@@ -149,8 +149,8 @@ class RowPreview(Vertical):
         """Load the thread again after the cursor stays on its row, because the list may be old."""
         row = self._row
         operation = None
-        if row is not None and isinstance(row.about, ThreadRef):
-            operation = comments.Get(at=row.about.at, comment_id=row.about.comment_id, format="markdown")
+        if row is not None and isinstance(row.target, ThreadRef):
+            operation = comments.Get(at=row.target.at, comment_id=row.target.comment_id, format="markdown")
         self._subscriptions.follow("thread", operation, self._show_thread)
 
     def _show_thread(self, snapshot: Snapshot[Comment]) -> None:
@@ -158,16 +158,16 @@ class RowPreview(Vertical):
         if (
             value is not None
             and row is not None
-            and isinstance(row.about, ThreadRef)
-            and row.about.comment_id == value.id
+            and isinstance(row.target, ThreadRef)
+            and row.target.comment_id == value.id
         ):
-            self.thread.show(row.about.at, value, about=row.context)
+            self.thread.show(row.target.at, value, about=row.context)
 
-    def _show_text(self, row: Row) -> None:
+    def _show_text(self, row: InboxRow) -> None:
         """Show a draft, or the reason why a change failed, with the keys for it."""
         self._show_pane(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
-        match row.about:
+        match row.target:
             case DraftRef(draft_key=draft_key):
                 text = self.shell.session.drafts.get(draft_key)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
@@ -205,7 +205,7 @@ class RowPreview(Vertical):
         pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)
         return pane is not None and pane.scroll_page_on(direction)
 
-    def _show_pane(self, row: Row, pane: str) -> None:
+    def _show_pane(self, row: InboxRow, pane: str) -> None:
         self._switch_pane(pane)
         self.query_one("#why", ChangingText).update(reason_lines(row, self.size.width - 2 * _REASON_PADDING))
 
@@ -220,7 +220,7 @@ class RowPreview(Vertical):
             self.thread.clear()
 
 
-def reason_lines(row: Row, width: int) -> Content:
+def reason_lines(row: InboxRow, width: int) -> Content:
     """Return the reasons of a row as lines of `width` cells. Long reasons are truncated, the age never."""
     sign, style = REASON_SIGNS[row.reason]
     first, *others = (safe(each) for each in row.words.split(" · "))

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from octavo.api.folding import fold
-from octavo.data.inbox import HEADINGS, REASONS, Reason, Row, ThreadRef, WriteRef
+from octavo.data.inbox import HEADINGS, REASONS, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import LONGEST_NAME
 from octavo.tui.widgets.row_list import Heading
@@ -66,10 +66,10 @@ class RowFilter:
     kind: Literal["Reason", "Space", "Kind", "Read"]
     name: str
     value: str = ""
-    matches: Callable[[Row], bool] = field(default=lambda row: True, compare=False)
+    matches: Callable[[InboxRow], bool] = field(default=lambda row: True, compare=False)
 
 
-def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
+def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
     """Return the rows of a built-in tab, in their order."""
     if tab == "snoozed":
         return [row for row, _ in rows.snoozed]
@@ -79,7 +79,7 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
     return [row for row in rows.here if tab not in REASON_TABS or row.reason in reasons]
 
 
-def sort_rows(rows: Iterable[Row], order: str, space_title: Callable[[str], str]) -> list[Row]:
+def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
     """Sort rows that are ordered by urgency. `space` returns the title of a space."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
@@ -89,7 +89,7 @@ def sort_rows(rows: Iterable[Row], order: str, space_title: Callable[[str], str]
     return list(rows)
 
 
-def headings(rows: Iterable[Row], order: str, space_title: Callable[[str], str]) -> dict[str, Heading]:
+def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, Heading]:
     """Return the heading of each reason or space, with its number of rows."""
     if order == "newest":
         return {}
@@ -102,13 +102,13 @@ def headings(rows: Iterable[Row], order: str, space_title: Callable[[str], str])
     return {each: Heading(names[each], str(number)) for each, number in counts.items()}
 
 
-def is_thread(row: Row) -> bool:
+def is_thread(row: InboxRow) -> bool:
     """Return whether a row is a thread."""
-    return isinstance(row.about, ThreadRef)
+    return isinstance(row.target, ThreadRef)
 
 
 def available_filters(
-    rows: Sequence[Row], active: Sequence[RowFilter], unread: frozenset[str], space_title: Callable[[str], str]
+    rows: Sequence[InboxRow], active: Sequence[RowFilter], unread: frozenset[str], space_title: Callable[[str], str]
 ) -> list[tuple[RowFilter, int]]:
     """Return filters that can be added, with the number of rows that each leaves. Filters without effect are
     omitted."""
@@ -121,7 +121,7 @@ def available_filters(
     return filters
 
 
-def filter_rows(rows: Iterable[Row], filters: Sequence[RowFilter]) -> list[Row]:
+def filter_rows(rows: Iterable[InboxRow], filters: Sequence[RowFilter]) -> list[InboxRow]:
     """Return the rows that match all filters."""
     return [row for row in rows if all(each.matches(row) for each in filters)]
 
@@ -136,10 +136,12 @@ def space_filter(space_id: str, title: str) -> RowFilter:
     return RowFilter("Space", f"in {title}", space_id, lambda row: row.space_id == space_id)
 
 
-def _all_filters(rows: Sequence[Row], unread: frozenset[str], space_title: Callable[[str], str]) -> list[RowFilter]:
+def _all_filters(
+    rows: Sequence[InboxRow], unread: frozenset[str], space_title: Callable[[str], str]
+) -> list[RowFilter]:
     filters = [reason_filter(reason) for reason in REASONS]
     filters += [
-        RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.about, ThreadRef | WriteRef)),
+        RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.target, ThreadRef | WriteRef)),
         RowFilter("Kind", "threads", "threads", is_thread),
         RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
     ]

@@ -124,10 +124,10 @@ async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.R
 
 async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
     """Return the title of the page that a redirect leads to. Empty without a page, or if its title cannot be loaded."""
-    structure = await live.known(site_structure.Get(at=at))
+    structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in page_lists([redirect], {}, {site_structure.Get: structure}):
         try:
-            tree = await live.known(op)
+            tree = await live.cached_or_fetch(op)
         except ApiError:
             return ""
         title = next((each.title for each in tree.walk() if each.id == redirect.destination.page_id), "")
@@ -138,8 +138,8 @@ async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> 
 async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
     """Return where a URL or a path of a site leads. Raises ApiError."""
     site, structure, listed = await asyncio.gather(
-        live.known(sites.Get(at=at)),
-        live.known(site_structure.Get(at=at)),
+        live.cached_or_fetch(sites.Get(at=at)),
+        live.cached_or_fetch(site_structure.Get(at=at)),
         load_all(live, redirects.List(at=at, limit=PAGE_SIZE)),
     )
     base, parts = site.urls.published or "", part_urls(structure)
@@ -277,9 +277,9 @@ def open_site_search(app: Shell, target: CreateTarget) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_show_results(app, target, answer.text[:MAX_QUERY_LENGTH]))
+            app.background(_show_results(app, target, answer.text))
 
-    field = Field("Search for", required="Type the words to search for.")
+    field = Field("Search words", required="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
     app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 

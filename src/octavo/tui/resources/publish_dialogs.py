@@ -74,7 +74,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
     """Return why a share link has no URL yet, and whether visitors need it. Raises ApiError."""
-    site = await live.known(sites.Get(at=arguments["at"]))
+    site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
         facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))

@@ -66,7 +66,7 @@ class ReferenceList:
         live = shell.session.live
         value = await live.fetch(op)
         if isinstance(op, Listing):
-            await live.read_on(op, ITEMS_READ)  # If a page fails, the picker shows the error.
+            await live.fetch_pages(op, ITEMS_READ)  # If a page fails, the picker shows the error.
             value = live.peek(op).value or value
         return OptionList([self.choice_of(each) for each in self.items_in(value)], getattr(value, "next", None) is None)
 

@@ -30,7 +30,7 @@ async def role_facts_in_space(live: Live, arguments: Arguments, permission: perm
 async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, role: str) -> DetailFacts:
     organization = OrganizationRef(organization_id=arguments.get("organization_id") or arguments["at"].organization_id)
     organization_details, member, team_ids, places = await asyncio.gather(
-        live.known(organizations.Get(at=organization)),
+        live.cached_or_fetch(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
         load_all(live, teams.ListOfMember(at=organization, user_id=user, limit=PAGE_SIZE)),
         load_places(live, organization, at),

@@ -55,7 +55,7 @@ async def watch_processing(shell: Shell, arguments: Arguments, sent: Operation[A
                     break
                 await asyncio.sleep(STATUS_INTERVAL)
                 current = await live.fetch(request)
-        live.touched(sent)
+        live.refresh_affected(sent)
         if current.last_process_error_code:
             code = f"{label(current.last_process_error_code)}."
             reason = next((each.message for each in current.last_processed_errors if each.message), code)
@@ -66,7 +66,7 @@ async def watch_processing(shell: Shell, arguments: Arguments, sent: Operation[A
             text = await live.fetch(openapi.GetLatestContent(at=arguments["at"], spec_slug=slug))
             if live.peek(list_operation := openapi.List(at=arguments["at"], limit=100)).value is not None:
                 await live.fetch(list_operation)
-            live.specifications_read += 1
+            live.specifications_parsed += 1
             shell.say(f"Processed {slug}: {_operation_count(text)}. Pages that show its operations are up to date.")
     except ApiError as error:
         shell.say(f"Could not check whether {slug} was processed: {error}", tone="failed")
