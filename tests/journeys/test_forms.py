@@ -18,6 +18,7 @@ from octavo.api.text import Colour, Hidden
 from octavo.tui.resources import reference_lists
 from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
+from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
@@ -44,7 +45,11 @@ class Opened:
             "draft_name": f"form {operation.__qualname__}",
             **more,
         }
-        open_form(self.run.app, operation, on_sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
+
+        def on_sent(op: Any, answer: Any) -> None:
+            self.sent.append((op, answer))
+
+        open_form(FormRequest(self.run.app, operation, on_sent=on_sent, **keywords))
         await self.run.settle()
         dialog = self.run.app.screen
         assert isinstance(dialog, FormDialog)

@@ -25,6 +25,7 @@ from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.condition_tester import open_condition
 from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
@@ -60,13 +61,15 @@ async def a_form(run: Run) -> None:
     people = ReferenceList(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
     known, picked = {"at": here}, {"members": people}
     open_form(
-        run.app,
-        teams.Create,
-        title="New team",
-        arguments=known,
-        reference_lists=picked,
-        draft_name="a form",
-        on_sent=lambda op, answer: None,
+        FormRequest(
+            run.app,
+            teams.Create,
+            title="New team",
+            arguments=known,
+            reference_lists=picked,
+            draft_name="a form",
+            on_sent=lambda op, answer: None,
+        )
     )
     await run.see("New team")
     await run.type("Divers")

@@ -20,6 +20,7 @@ from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.progress import meanwhile
@@ -261,15 +262,17 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         "Readers will see the pages immediately." if into is None else "Readers will see the pages after the merge."
     )
     open_form(
-        app,
-        imports.Create,
-        title=f"Import pages into {where}",
-        arguments={"at": at},
-        draft_name=f"form import {space.id}",
-        on_sent=sent,
-        verb="Import",
-        intro=f"The pages will be added after the last page. {live_now}",
-        progress_notice="Importing… The server responds only after all the pages are imported.",
+        FormRequest(
+            app,
+            imports.Create,
+            title=f"Import pages into {where}",
+            arguments={"at": at},
+            draft_name=f"form import {space.id}",
+            on_sent=sent,
+            verb="Import",
+            intro=f"The pages will be added after the last page. {live_now}",
+            progress_notice="Importing… The server responds only after all the pages are imported.",
+        )
     )
 
 

@@ -186,8 +186,7 @@ class RowPreview(Vertical):
             case _:
                 lines.append(
                     Content.styled(
-                        "No preview: the item is still loading or was deleted. Press r to refresh.",
-                        "$octavo-muted",
+                        "No preview: the item is still loading or was deleted. Press r to refresh.", "$octavo-muted"
                     )
                 )
         self.text_pane.show(Content("\n").join(lines))

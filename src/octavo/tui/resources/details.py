@@ -33,7 +33,7 @@ class DetailLoader:
     """Loads the details of one row at a time."""
 
     def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
-        """`changed` is called when details are loaded."""
+        """`on_loaded` is called when details are loaded."""
         self._view, self._live, self._on_loaded = view, get_live, on_loaded
         self._facts: dict[tuple[str, str], DetailFacts] = {}
         self._key: tuple[str, str] | None = None
@@ -111,7 +111,7 @@ class Details(VerticalScroll, can_focus=False):
             yield Facts(classes="details--right")
 
     def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
-        """Show the facts about an item, with the facts `told` at the top. None clears the details."""
+        """Show the facts about an item, with the facts `loaded_facts` at the top. None clears the details."""
         title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
         labels = {label for label, _ in loaded_facts}

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from time import monotonic
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from octavo.api.operation import Model, Operation
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow, FormPickers
 from octavo.tui.resources.form_state import (
     NOTHING_CHANGED,
     FormRequest,
     FormState,
-    ItemReader,
     SubmittedForm,
     text_with_file,
     values_from_file_name,
 )
 from octavo.tui.resources.form_values import FORM, FormResult
-from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.shell.choosing_files import ask_for_file
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
@@ -42,11 +37,8 @@ from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    pass
 
-T = TypeVar("T")
-
-NO_LISTS: Mapping[str, ReferenceList] = MappingProxyType({})
 _CHOICE_HINTS = {
     False: "press enter or space to choose an option",
     True: "press enter or space to switch between yes and no",
@@ -60,56 +52,15 @@ _LONG_FORM = 4000
 """Characters in all fields from which the form is validated after a pause, not after each key."""
 
 
-def open_form(
-    shell: Shell,
-    operation: type[Operation[T]],
-    *,
-    title: str,
-    arguments: Mapping[str, Any],
-    draft_name: str,
-    on_sent: Callable[[Operation[T], T | None], None],
-    item: Model | None = None,
-    reference_lists: Mapping[str, ReferenceList] = NO_LISTS,
-    item_reader: ItemReader | None = None,
-    verb: str = "",
-    intro: str = "",
-    progress_notice: str = "Sending…",
-    required_fields: frozenset[str] = frozenset(),
-) -> None:
-    """Open the form of a request, and send it. Unsent text is kept as a draft.
-
-    `known`: arguments that are not asked for, such as `at`. `draft`: the name of the draft. `sent` is called with the
-    operation and its response; the response is None if it was lost and the change was made. `now`: the thing as it is; only
-    changes are sent. `references`: what can be chosen, by field. `read` reads the thing just before sending: its operation,
-    or a function. `doing`: the notice while the server works. `required`: fields that must be filled in, although the API
-    does not require them.
-    """
-    form = FormRequest(
-        shell,
-        operation,
-        title,
-        arguments,
-        item,
-        draft_name,
-        on_sent,
-        reference_lists,
-        item_reader,
-        verb,
-        intro,
-        progress_notice,
-        required_fields,
-    )
-    shell.push_screen(FormDialog(FormState(form)))
-
-
-def _send(app: App[Any], dialog: FormDialog) -> None:
-    dialog.send()
+def open_form(request: FormRequest) -> None:
+    """Open the form of a request. The form sends the request, or keeps its text as a draft."""
+    request.shell.push_screen(FormDialog(FormState(request)))
 
 
 FORM_COMMANDS: Commands[FormDialog] = Commands(
     "form",
     (
-        Command("send", "ctrl+s", "Save", "Save the changes", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
+        Command("send", "ctrl+s", "Save", "Save the changes", run=lambda _, form: form.send(), writes=True, why_not=lambda _, form: form.why_not_send(),
                 called=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
@@ -299,15 +250,13 @@ class FormDialog(Dialog[None]):
     @on(TextButton.Pressed)
     async def _handle_button(self, message: TextButton.Pressed) -> None:
         button = message.button
+        button_row = next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
         if button.id == "yes":
             await self.do("form.send")
         elif button.id == "no":
             await self.do("form.close")
-        elif (row := self._focused_row) is not None or (row := self._button_row(button)) is not None:
+        elif (row := self._focused_row or button_row) is not None:
             self._pickers.pick(row.field)
-
-    def _button_row(self, button: TextButton) -> FieldRow | None:
-        return next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
 
     async def _load_labels(self) -> None:
         await self._pickers.load_labels()
@@ -451,7 +400,7 @@ class FormDialog(Dialog[None]):
         started_at = monotonic()
         seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         try:
-            on_sent = await self.state.send(self._show_progress)
+            outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
             if self in self.app.screen_stack:
                 self._show_message("Upload canceled. Nothing was sent. Your text is still here.")
@@ -459,15 +408,15 @@ class FormDialog(Dialog[None]):
         finally:
             seconds_timer.stop()
         form = self.state.form
-        if isinstance(on_sent, SubmittedForm):
+        if isinstance(outcome, SubmittedForm):
             self._close()
-            form.on_sent(on_sent.operation, on_sent.response)
+            form.on_sent(outcome.operation, outcome.response)
         elif self not in self.app.screen_stack:
-            self._shell.say(f"{form.title}: {on_sent} Your text is saved as a draft.", tone="failed")
+            self._shell.say(f"{form.title}: {outcome} Your text is saved as a draft.", tone="failed")
         else:
             for name, row in self._rows.items():
                 row.set_text(self.state.texts[name])
-            self._show_message("" if self.state.server_errors else on_sent)
+            self._show_message("" if self.state.server_errors else outcome)
             self._focus_error(self._result)
 
     def _show_progress(self, message: str) -> None:

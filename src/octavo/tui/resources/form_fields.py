@@ -132,9 +132,9 @@ def fields_of(
     leave_out: frozenset[str] = frozenset(),
     required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the fields of the form of an operation, without its place and the fields that are known (`leave_out`).
+    """Return the form fields of an operation, without its place and the fields in `leave_out`.
 
-    `required`: fields that must be filled in, although the API does not require them.
+    `required_fields` must be filled in, although the API does not require them.
     """
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
     query_names = set(spec.query) if spec is not None else set()
@@ -148,22 +148,17 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], top: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the values that nested models of the field `top` always have, by their path: tags with a single value."""
+    """Return the tags with a single value that nested models of the field `top` always have, by their path."""
     info = operation.model_fields[top]
     return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), texts))
 
 
 def _fields_of(
-    name: str,
-    json_path: tuple[str, ...],
-    info: FieldInfo,
-    hint: str,
-    nullable: bool,
-    outer_models: tuple[type, ...] = (),
+    name: str, json_path: tuple[str, ...], info: FieldInfo, hint: str, nullable: bool, outer: tuple[type, ...] = ()
 ) -> list[FormField]:
     annotation = _unwrap(info.annotation, info.metadata)
     default = None if info.is_required() or info.default_factory else info.default
-    form_field = FormField(
+    field = FormField(
         name=name,
         json_path=json_path,
         kind="structure",
@@ -174,11 +169,11 @@ def _fields_of(
         is_nullable=nullable,
         default=default,
     )
-    if (nested := _nested_fields(form_field, annotation, outer_models)) is not None:
+    if (nested := _nested_fields(field, annotation, outer)) is not None:
         return nested
     return [
         replace(
-            _single_field(form_field, annotation),
+            _single_field(field, annotation),
             upload_kind=upload_kind_of((annotation.type, *annotation.others, *annotation.limits)),
         )
     ]
@@ -191,51 +186,51 @@ def _example_text(example: Any) -> str:
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
-def _single_field(form_field: FormField, annotation: _Annotation) -> FormField:
+def _single_field(field: FormField, annotation: _Annotation) -> FormField:
     """Return a field for a single value or a list."""
     kinds = (annotation.type, *annotation.others)
     if all(get_origin(each) is Literal for each in kinds):
         options = tuple(option for each in kinds for option in get_args(each))
         if all(isinstance(each, str) for each in options):
-            return replace(form_field, kind="choice", choices=options)
+            return replace(field, kind="choice", choices=options)
     if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
-        return _list_field(form_field, annotation)
+        return _list_field(field, annotation)
     if annotation.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
-        return replace(form_field, is_masked=_is_hidden(kinds))
-    return _scalar_field(form_field, annotation)
+        return replace(field, is_masked=_is_hidden(kinds))
+    return _scalar_field(field, annotation)
 
 
-def _scalar_field(form_field: FormField, annotation: _Annotation) -> FormField:
-    with_limits = _with_limits(form_field, annotation.limits)
+def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
+    limited = _with_limits(field, annotation.limits)
     if annotation.type is bool:
-        return replace(with_limits, kind="yes or no")
+        return replace(limited, kind="yes or no")
     if isinstance(annotation.type, type) and issubclass(annotation.type, int | float):
-        return replace(with_limits, kind="number")
+        return replace(limited, kind="number")
     if isinstance(annotation.type, type) and issubclass(annotation.type, date | datetime):
-        return replace(with_limits, kind="date")
+        return replace(limited, kind="date")
     if annotation.type is not str:
-        return replace(with_limits, is_masked=_is_hidden((annotation.type,)))
+        return replace(limited, is_masked=_is_hidden((annotation.type,)))
     if any(isinstance(each, Hidden) for each in annotation.limits):
-        return replace(with_limits, kind="secret", is_masked=True)
+        return replace(limited, kind="secret", is_masked=True)
     if known := next((each for each in annotation.limits if isinstance(each, Known)), None):
-        return replace(with_limits, kind="choice", choices=known.values)
+        return replace(limited, kind="choice", choices=known.values)
     pattern = _pattern(annotation.limits)
     if _is_id(annotation):
-        return replace(with_limits, kind="reference")
+        return replace(limited, kind="reference")
     if pattern == COLOUR:
-        return replace(with_limits, kind="colour")
-    is_long = pattern is None and (with_limits.max_length is None or with_limits.max_length > _MULTILINE_LENGTH)
-    return replace(with_limits, kind="text" if is_long else "line")
+        return replace(limited, kind="colour")
+    is_long = pattern is None and (limited.max_length is None or limited.max_length > _MULTILINE_LENGTH)
+    return replace(limited, kind="text" if is_long else "line")
 
 
-def _list_field(form_field: FormField, annotation: _Annotation) -> FormField:
+def _list_field(field: FormField, annotation: _Annotation) -> FormField:
     options = tuple(option for each in annotation.others if get_origin(each) is Literal for option in get_args(each))
     inner = _unwrap(get_args(annotation.type)[0], ())
     if get_origin(inner.type) is Literal and not inner.others:
-        return replace(_with_limits(form_field, annotation.limits), kind="choices", choices=get_args(inner.type))
+        return replace(_with_limits(field, annotation.limits), kind="choices", choices=get_args(inner.type))
     if inner.type is not str:
-        return _with_limits(form_field, annotation.limits)
-    item = _scalar_field(form_field, inner)
+        return _with_limits(field, annotation.limits)
+    item = _scalar_field(field, inner)
     items: FieldKind = "line" if item.kind == "text" else item.kind
     kind: FieldKind = "list"
     if any(not (isinstance(each, type) and issubclass(each, str)) for each in inner.others):
@@ -243,7 +238,7 @@ def _list_field(form_field: FormField, annotation: _Annotation) -> FormField:
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
     return replace(
-        _with_limits(form_field, annotation.limits),
+        _with_limits(field, annotation.limits),
         kind=kind,
         item_kind=items,
         choices=options,
@@ -252,32 +247,26 @@ def _list_field(form_field: FormField, annotation: _Annotation) -> FormField:
     )
 
 
-def _nested_fields(
-    form_field: FormField, annotation: _Annotation, outer_models: tuple[type, ...]
-) -> list[FormField] | None:
+def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
     """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
     models = [
         each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
     ]
-    if len(models) != 1 + len(annotation.others) or any(each in outer_models for each in models):
+    if len(models) != 1 + len(annotation.others) or any(each in outer for each in models):
         return None
     if len(models) == 1:
-        return _simplified(form_field, _model_fields(form_field, models[0], outer_models))
+        return _simplified(field, _model_fields(field, models[0], outer))
     tag = annotation.tag or _tag_of(models)
     if not tag:
         return None
     by_tag = {option: model for model in models for option in get_args(model.model_fields[tag].annotation)}
-    name = f"{form_field.name}.{tag}"
+    name = f"{field.name}.{tag}"
     choice = replace(
-        form_field,
-        name=name,
-        json_path=(*form_field.json_path, _json_name(models[0], tag)),
-        kind="choice",
-        choices=tuple(by_tag),
+        field, name=name, json_path=(*field.json_path, _json_name(models[0], tag)), kind="choice", choices=tuple(by_tag)
     )
     merged: dict[str, FormField] = {}
     for option, model in by_tag.items():
-        inner = _model_fields(form_field, model, outer_models)
+        inner = _model_fields(field, model, outer)
         if inner is None:
             return None
         for each in inner:
@@ -292,50 +281,39 @@ def _nested_fields(
                 return None
             else:
                 merged[each.name] = replace(each, conditions=(condition, *each.conditions))
-    choice = replace(choice, label=label_of(tag), group=form_field.label)
+    choice = replace(choice, label=label_of(tag), group=field.label)
     return [choice, *merged.values()]
 
 
-def _model_fields(
-    form_field: FormField, model: type[BaseModel], outer_models: tuple[type, ...]
-) -> list[FormField] | None:
+def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, ...]) -> list[FormField] | None:
     hints = hints_of(model)
     result: list[FormField] = []
     for name, info in model.model_fields.items():
         if _constant_of(info) is not None:
             continue
-        json_path = (*form_field.json_path, _json_name(model, name))
-        result += _fields_of(
-            f"{form_field.name}.{name}", json_path, info, hints.get(name, ""), False, (*outer_models, model)
-        )
+        json_path = (*field.json_path, _json_name(model, name))
+        result += _fields_of(f"{field.name}.{name}", json_path, info, hints.get(name, ""), False, (*outer, model))
     if any(each.kind == "structure" for each in result):
         return None
     return [
         replace(
             each,
-            group=f"{form_field.label} · {each.group}" if each.group else form_field.label,
-            is_required=each.is_required and form_field.is_required,
+            group=f"{field.label} · {each.group}" if each.group else field.label,
+            is_required=each.is_required and field.is_required,
         )
         for each in result
     ]
 
 
-def _simplified(form_field: FormField, result: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. A single field gets the label of the model's own field."""
+def _simplified(field: FormField, result: list[FormField] | None) -> list[FormField] | None:
+    """Return the fields of a nested model. If the model has a single field, it gets the label of the model's own
+    field."""
     if not result:
         return None
-    if len(result) > 1 or result[0].group != form_field.label:
+    if len(result) > 1 or result[0].group != field.label:
         return result
     single = result[0]
-    return [
-        replace(
-            single,
-            label=form_field.label,
-            group="",
-            hint=single.hint or form_field.hint,
-            is_nullable=form_field.is_nullable,
-        )
-    ]
+    return [replace(single, label=field.label, group="", hint=single.hint or field.hint, is_nullable=field.is_nullable)]
 
 
 def _constants(
@@ -402,7 +380,7 @@ def _discriminator(limits: Sequence[Any]) -> str:
     return next((each for each in result if isinstance(each, str)), "")
 
 
-def _with_limits(form_field: FormField, limits: Sequence[Any]) -> FormField:
+def _with_limits(field: FormField, limits: Sequence[Any]) -> FormField:
     changes: dict[str, Any] = {}
     for each in limits:
         match each:
@@ -424,33 +402,33 @@ def _with_limits(form_field: FormField, limits: Sequence[Any]) -> FormField:
                 changes["maximum"] = each.le
             case Lt():
                 changes["maximum"] = each.lt
-    return replace(form_field, **changes)
+    return replace(field, **changes)
 
 
-def _limit_labels(form_field: FormField) -> Iterator[str]:
-    if form_field.format and form_field.kind != "reference":
-        yield form_field.format
-    if form_field.kind == "reference":
+def _limit_labels(field: FormField) -> Iterator[str]:
+    if field.format and field.kind != "reference":
+        yield field.format
+    if field.kind == "reference":
         return
-    noun = "item" if form_field.kind in ("list", "choices", "structure") else "character"
-    if form_field.min_length and form_field.max_length:
-        yield f"{form_field.min_length} to {form_field.max_length} {noun}s"
-    elif form_field.max_length:
-        yield f"at most {plural(form_field.max_length, noun)}"
-    elif form_field.min_length:
-        yield f"at least {plural(form_field.min_length, noun)}"
-    if form_field.minimum is not None and form_field.maximum is not None:
-        yield f"{form_field.minimum:g} to {form_field.maximum:g}"
-    elif form_field.minimum is not None:
-        yield f"at least {form_field.minimum:g}"
-    elif form_field.maximum is not None:
-        yield f"at most {form_field.maximum:g}"
-    if form_field.kind == "date":
+    noun = "item" if field.kind in ("list", "choices", "structure") else "character"
+    if field.min_length and field.max_length:
+        yield f"{field.min_length} to {field.max_length} {noun}s"
+    elif field.max_length:
+        yield f"at most {plural(field.max_length, noun)}"
+    elif field.min_length:
+        yield f"at least {plural(field.min_length, noun)}"
+    if field.minimum is not None and field.maximum is not None:
+        yield f"{field.minimum:g} to {field.maximum:g}"
+    elif field.minimum is not None:
+        yield f"at least {field.minimum:g}"
+    elif field.maximum is not None:
+        yield f"at most {field.maximum:g}"
+    if field.kind == "date":
         yield "for example 2026-11-23 or 2026-11-23T18:30Z"
-    if form_field.kind == "structure":
+    if field.kind == "structure":
         yield "YAML or JSON"
-    if form_field.kind == "list":
-        yield "one per line" + (f", or one of {', '.join(form_field.choices)}" if form_field.choices else "")
+    if field.kind == "list":
+        yield "one per line" + (f", or one of {', '.join(field.choices)}" if field.choices else "")
 
 
 def _pattern(limits: Sequence[Any]) -> str | None:

@@ -47,10 +47,7 @@ _DESCRIPTIONS = {
         "private": "only members can see the specification",
         "public": "everyone can see the specification",
     },
-    "edit_mode": {
-        "live": "pages can be edited directly",
-        "locked": "pages can be edited only in change requests",
-    },
+    "edit_mode": {"live": "pages can be edited directly", "locked": "pages can be edited only in change requests"},
     "agents_context": {
         "included": "AI agents get context about the site",
         "excluded": "AI agents get no context about the site",
@@ -124,7 +121,7 @@ class FieldRow(Vertical):
     """A field of a form: its label, its input, and below that its error."""
 
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
-        """`picked`: the value is chosen from a list instead of typed."""
+        """`is_picked`: the value is chosen from a list instead of typed."""
         super().__init__(id=id, classes="form--field")
         self.field, self._original_text, self._is_picked = field, original_text, is_picked
 
@@ -247,7 +244,7 @@ class FormPickers:
     """Opens the pickers of a form, and knows the labels of chosen values."""
 
     def __init__(self, state: FormState, set_text: Callable[[FormField, str | None], None]) -> None:
-        """`picked` is called with the new text of a field."""
+        """`set_text` is called with the new text of a field."""
         self._state, self._set_text = state, set_text
         self._labels: dict[str, dict[str, str]] = {}
         """Labels of values, by field and ID."""

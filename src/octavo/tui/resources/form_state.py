@@ -6,7 +6,8 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -117,7 +118,7 @@ class FormUploads:
         """URL and storage key of each uploaded file."""
 
     async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
-        """Return the operation with all files uploaded or read. `say` is called with the progress. Raises ApiError,
+        """Return the operation with all files uploaded or read. `report_progress` is called with the progress. Raises ApiError,
         NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
         references = list(dict.fromkeys(_files_in(operation)))
@@ -212,20 +213,23 @@ class FormRequest:
 
     shell: Shell
     operation: type[Operation[Any]]
+    _: KW_ONLY
     title: str
     arguments: Mapping[str, Any]
-    """Arguments that the form does not ask for."""
-    item: Model | None
-    """The item to change. None if the form creates an item."""
+    """Arguments that the form does not ask for, such as `at`."""
     draft_name: str
     """Name of the draft in the database."""
     on_sent: Callable[[Any, Any], None]
-    """Called with the operation that was sent and its response."""
-    reference_lists: Mapping[str, ReferenceList]
-    item_reader: ItemReader | None
+    """Called with the operation that was sent and its response. The response is None if it was lost."""
+    item: Model | None = None
+    """The item to change. Only changed fields are sent. None if the form creates an item."""
+    item_reader: ItemReader | None = None
     """Loads the item just before it is changed."""
-    verb: str
-    intro: str
+    reference_lists: Mapping[str, ReferenceList] = MappingProxyType({})
+    """Lists to choose from, by field name."""
+    verb: str = ""
+    """Label of the button that sends the form. Empty for “Create” or “Save”."""
+    intro: str = ""
     progress_notice: str = "Sending…"
     """Notice while the server works."""
     required_fields: frozenset[str] = frozenset()
@@ -392,9 +396,9 @@ class FormState:
     # Sending
 
     async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
-        """Send the form. Return the error if it was not sent. `say` is called with the progress.
+        """Send the form. Return the error if it was not sent. `report_progress` is called with the progress.
 
-        An error in a single field is in `refused` too.
+        An error in a single field is in `server_errors` too.
         """
         self.is_sending = True
         try:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -39,7 +40,7 @@ class FormResult:
 
     operation: Operation[Any] | None
     """None if the form has errors or no changes."""
-    errors: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = MappingProxyType({})
     """Error sentences by field name, or under `FORM` for the whole form."""
     changed_fields: frozenset[str] = frozenset()
     """Names of the operation's fields that have changed."""
@@ -58,16 +59,16 @@ def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str
     return frozenset(each.name for each in fields if item is not None and _present_value(each, item) is _MISSING)
 
 
-def _initial_text(form_field: FormField, item: BaseModel | Mapping[str, Any] | None) -> str | None:
+def _initial_text(field: FormField, item: BaseModel | Mapping[str, Any] | None) -> str | None:
     if item is None:
-        return text_of_value(form_field, form_field.default) if form_field.default is not None else ""
-    value = _present_value(form_field, item)
-    return "" if value is _MISSING else text_of_value(form_field, value)
+        return text_of_value(field, field.default) if field.default is not None else ""
+    value = _present_value(field, item)
+    return "" if value is _MISSING else text_of_value(field, value)
 
 
-def _present_value(form_field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
+def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
     value: Any = item
-    for name, wire in zip(form_field.name.split("."), form_field.json_path, strict=True):
+    for name, wire in zip(field.name.split("."), field.json_path, strict=True):
         value = _inner_value(value, name, wire)
     return value
 
@@ -81,17 +82,17 @@ def _inner_value(value: Any, name: str, wire: str) -> Any:
     return None if value is None else _MISSING
 
 
-def text_of_value(form_field: FormField, value: Any) -> str | None:
+def text_of_value(field: FormField, value: Any) -> str | None:
     """Return a value as the text of its field. Empty if the field cannot contain the value."""
     if value is None:
-        return None if form_field.is_nullable and form_field.kind in ("choice", "reference", "yes or no") else ""
-    if form_field.kind == "structure":
+        return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
+    if field.kind == "structure":
         return yaml_values.to_yaml(_json_value(value)).rstrip("\n") if value not in ((), {}, []) else ""
-    if form_field.kind == "yes or no":
+    if field.kind == "yes or no":
         return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
-    if form_field.kind in ("list", "choices"):
+    if field.kind in ("list", "choices"):
         if isinstance(value, str):
-            return value if value in form_field.choices else ""
+            return value if value in field.choices else ""
         return "\n".join(filter(None, map(_line_of, value))) if isinstance(value, Sequence) else ""
     return _line_of(value)
 
@@ -133,9 +134,9 @@ def build_request(
     *,
     is_new: bool,
 ) -> FormResult:
-    """Return the operation that the text of a form makes: its required fields, and what differs from `begin`.
+    """Return the operation that the text of a form makes: its required fields, and what differs from `initial`.
 
-    Without a change there is no operation. Where something is created (`anew`), an empty form is an error, even if the API
+    Without a change there is no operation. Where something is created (`is_new`), an empty form is an error, even if the API
     would accept it: enter on an empty form must not create anything.
     """
     active_fields = [each for each in fields if each.is_active(texts)]
@@ -155,7 +156,7 @@ def build_request(
         if each.is_required
         and each.operation_field not in required
         and texts[each.name] is not None
-        and not _has_text(texts, each)
+        and not (texts[each.name] or "").strip()
     }
     if (
         active_fields
@@ -176,16 +177,12 @@ def build_request(
             )
     if not errors:
         try:
-            form_field = operation.model_validate({**arguments, **values})
+            request = operation.model_validate({**arguments, **values})
         except ValidationError as validation_error:
             errors = _field_errors(validation_error, active_fields, texts)
         else:
-            return FormResult(form_field, {}, frozenset(changed))
+            return FormResult(request, {}, frozenset(changed))
     return FormResult(None, errors, frozenset(changed))
-
-
-def _has_text(texts: FieldTexts, form_field: FormField) -> bool:
-    return bool((texts[form_field.name] or "").strip())
 
 
 def is_same_text(first: str | None, second: str | None) -> bool:
@@ -241,39 +238,37 @@ def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
     values[path[-1]] = value
 
 
-def _request_value(form_field: FormField, texts: str | None, initial: str) -> Any:
+def _request_value(field: FormField, text: str | None, initial: str) -> Any:
     """Return the value of a field for the request. Raises YamlError."""
-    if texts is None:
+    if text is None:
         return None
-    text = texts if form_field.kind == "text" else texts.strip()
+    text = text if field.kind == "text" else text.strip()
     if not text.strip():
-        return _cleared_value(form_field) if initial.strip() else _MISSING
-    if form_field.kind == "yes or no":
+        return _cleared_value(field) if initial.strip() else _MISSING
+    if field.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
-    if form_field.kind == "structure":
+    if field.kind == "structure":
         parsed = yaml_values.parse_yaml(text)
         return parsed.value if parsed is not None else None
-    if form_field.kind == "choices" or (form_field.kind == "list" and text not in form_field.choices):
-        return [
-            _list_item(form_field, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()
-        ]
+    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
+        return [_list_item(field, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     return text
 
 
-def _cleared_value(form_field: FormField) -> Any:
+def _cleared_value(field: FormField) -> Any:
     """Return the value for a field whose text was deleted."""
-    if form_field.is_nullable:
+    if field.is_nullable:
         return None
-    if form_field.kind in ("list", "choices"):
+    if field.kind in ("list", "choices"):
         return []
-    if form_field.kind == "structure":
+    if field.kind == "structure":
         return {}
-    return _MISSING if form_field.is_required else ""
+    return _MISSING if field.is_required else ""
 
 
-def _list_item(form_field: FormField, number: int, line: str) -> Any:
+def _list_item(field: FormField, number: int, line: str) -> Any:
     line = line.strip()
-    if form_field.item_kind != "line" or not line.startswith("{"):
+    if field.item_kind != "line" or not line.startswith("{"):
         return line
     try:
         parsed = yaml_values.parse_yaml(line)
@@ -299,22 +294,22 @@ def _field_errors(validation_error: ValidationError, fields: Sequence[FormField]
 
 
 def _error_sentence(
-    form_field: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
+    field: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
 ) -> str:
     first, inner_path = errors[0]
     similar = [error for error, _ in errors if error["type"] == first["type"]]
     if first["type"] == "value_error" and not first["loc"]:
         return _sentence(str(first["ctx"]["error"]))
-    if form_field is None:
+    if field is None:
         return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, similar)}")
-    if form_field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
+    if field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
         return _sentence(f"line {inner_path[0] + 1} {rule(first, similar)}")
-    if first["type"].startswith("union_tag") and form_field.choices:
-        return f"{form_field.label} must be one of {', '.join(form_field.choices)}."
-    if form_field.kind != "structure":
-        return _sentence(f"{form_field.label} {rule(first, similar)}")
+    if first["type"].startswith("union_tag") and field.choices:
+        return f"{field.label} must be one of {', '.join(field.choices)}."
+    if field.kind != "structure":
+        return _sentence(f"{field.label} {rule(first, similar)}")
     place, inner_path = _locate(text, inner_path)
-    return f"{place}{_sentence(f'{_dotted_path(inner_path) or form_field.label} {rule(first, similar)}')}"
+    return f"{place}{_sentence(f'{_dotted_path(inner_path) or field.label} {rule(first, similar)}')}"
 
 
 def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
@@ -387,14 +382,16 @@ def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
     best_match: tuple[int, int, str] | None = None
     for each in fields:
         names = {".".join(each.json_path), each.json_path[-1], each.json_path[0], each.label, each.name}
-        for path in names:
-            if values_by_path := re.search(rf"(?<![\w-]){re.escape(path)}(?![\w-])", sentence, re.IGNORECASE):
-                rank = (values_by_path.start(), -len(path), each.name)
+        for name in names:
+            if match := re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, re.IGNORECASE):
+                rank = (match.start(), -len(name), each.name)
                 best_match = min(best_match, rank) if best_match is not None else rank
     return best_match[2] if best_match is not None else FORM
 
 
-_WIDTH = 96
+# YAML for an editor
+
+_YAML_WIDTH = 96
 
 
 def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
@@ -425,9 +422,6 @@ def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -
     return texts
 
 
-# Writing
-
-
 def _yaml_lines(fields: Sequence[FormField], depth: int, texts: FieldTexts) -> Iterator[str]:
     """Return the lines of fields that share the first `depth` parts of their path."""
     first = fields[0]
@@ -444,48 +438,44 @@ def _yaml_lines(fields: Sequence[FormField], depth: int, texts: FieldTexts) -> I
             yield line if has_text or line.lstrip().startswith("#") else f"# {line}"
 
 
-def _field_lines(form_field: FormField, depth: int, texts: FieldTexts) -> Iterator[str]:
+def _field_lines(field: FormField, depth: int, texts: FieldTexts) -> Iterator[str]:
     margin = "  " * depth
-    notes = [form_field.label + (" (required)" if form_field.is_required else "")]
-    notes += [form_field.limits] if form_field.limits else []
-    notes += [f"one of {', '.join(form_field.choices)}"] if form_field.choices and form_field.kind != "list" else []
-    notes += ["true or false"] if form_field.kind == "yes or no" else []
-    notes += ["or null"] if form_field.is_nullable else []
-    notes += (
-        [f"example: {form_field.example.splitlines()[0]}"]
-        if form_field.example and form_field.kind != "structure"
-        else []
-    )
-    comment = ". ".join(filter(None, [" · ".join(notes), form_field.hint]))
-    for line in wrap(comment, _WIDTH - len(margin)):
+    notes = [field.label + (" (required)" if field.is_required else "")]
+    notes += [field.limits] if field.limits else []
+    notes += [f"one of {', '.join(field.choices)}"] if field.choices and field.kind != "list" else []
+    notes += ["true or false"] if field.kind == "yes or no" else []
+    notes += ["or null"] if field.is_nullable else []
+    notes += [f"example: {field.example.splitlines()[0]}"] if field.example and field.kind != "structure" else []
+    comment = ". ".join(filter(None, [" · ".join(notes), field.hint]))
+    for line in wrap(comment, _YAML_WIDTH - len(margin)):
         yield f"{margin}# {line}"
-    if form_field.kind == "structure" and form_field.example:
+    if field.kind == "structure" and field.example:
         yield f"{margin}# Example:"
-        yield from (f"{margin}#   {line}" for line in form_field.example.splitlines())
-    value = texts[form_field.name]
-    name = form_field.json_path[-1]
-    if not form_field.is_active(texts) or (value is not None and not value.strip()):
+        yield from (f"{margin}#   {line}" for line in field.example.splitlines())
+    value = texts[field.name]
+    name = field.json_path[-1]
+    if not field.is_active(texts) or (value is not None and not value.strip()):
         yield f"{margin}# {name}:"
         return
-    for line in yaml_values.to_yaml({name: _editor_value(form_field, value)}).splitlines():
+    for line in yaml_values.to_yaml({name: _editor_value(field, value)}).splitlines():
         yield f"{margin}{line}" if line else ""
 
 
-def _editor_value(form_field: FormField, texts: str | None) -> Any:
+def _editor_value(field: FormField, text: str | None) -> Any:
     """Return the value of a field for the editor. Text that cannot be parsed stays text."""
-    if texts is None:
+    if text is None:
         return None
-    text = texts if form_field.kind == "text" else texts.strip()
-    if form_field.kind == "yes or no":
+    text = text if field.kind == "text" else text.strip()
+    if field.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
-    if form_field.kind == "number":
+    if field.kind == "number":
         try:
             return int(text)
         except ValueError:
             return text
-    if form_field.kind == "choices" or (form_field.kind == "list" and text not in form_field.choices):
+    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
         return [_editor_item(line.strip()) for line in text.splitlines() if line.strip()]
-    if form_field.kind == "structure":
+    if field.kind == "structure":
         try:
             parsed = yaml_values.parse_yaml(text)
         except YamlError:
@@ -495,16 +485,11 @@ def _editor_value(form_field: FormField, texts: str | None) -> Any:
 
 
 def _editor_item(line: str) -> Any:
-    if line.startswith("{"):
-        try:
-            parsed = yaml_values.parse_yaml(line)
-        except YamlError:
-            return line
-        return parsed.value if parsed is not None else line
-    return line
-
-
-# Reading
+    try:
+        parsed = yaml_values.parse_yaml(line) if line.startswith("{") else None
+    except YamlError:
+        return line
+    return parsed.value if parsed is not None else line
 
 
 def _read_texts(
@@ -516,7 +501,9 @@ def _read_texts(
             names = ", ".join(dict.fromkeys(each.json_path[depth] for each in fields))
             raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
         if len(matching[0].json_path) == depth + 1:
-            texts[matching[0].name] = _keep_spacing(matching[0], initial, _text_of(matching[0], parsed_part))
+            name, text = matching[0].name, _text_of(matching[0], parsed_part)
+            # The original text is kept if only its spaces differ.
+            texts[name] = initial[name] if is_same_text(text, initial[name]) else text
         elif parsed_part.value is None:
             texts |= {each.name: None if initial[each.name] is None else "" for each in matching}
         elif not parsed_part.parts:
@@ -526,36 +513,29 @@ def _read_texts(
             _read_texts(parsed_part, matching, depth + 1, initial, texts)
 
 
-def _keep_spacing(form_field: FormField, initial: FieldTexts, text: str | None) -> str | None:
-    """Return the original text if the text from the editor is equal to it apart from spaces."""
-    previous = initial[form_field.name]
-    return previous if is_same_text(text, previous) else text
-
-
-def _text_of(form_field: FormField, parsed_part: YamlValue) -> str | None:
+def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
     if parsed_part.value is None:
-        return None if form_field.is_nullable and form_field.kind in ("choice", "reference", "yes or no") else ""
-    if form_field.kind == "structure":
+        return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
+    if field.kind == "structure":
         if isinstance(parsed_part.value, str):
             return parsed_part.value  # Text that could not be parsed when the file was written.
         return yaml_values.to_yaml(parsed_part.value).rstrip("\n") if parsed_part.value not in ([], {}) else ""
-    if form_field.kind in ("list", "choices") and parsed_part.text is None:
+    if field.kind in ("list", "choices") and parsed_part.text is None:
         if parsed_part.parts:
             raise YamlError(
-                parsed_part.line,
-                f"{form_field.json_path[-1]} must be a list: start each item on its own line with “- ”.",
+                parsed_part.line, f"{field.json_path[-1]} must be a list: start each item on its own line with “- ”."
             )
-        return "\n".join(_item_line(form_field, each) for each in parsed_part.items)
+        return "\n".join(_item_line(field, each) for each in parsed_part.items)
     if parsed_part.text is None:
-        raise YamlError(parsed_part.line, f"{form_field.json_path[-1]} must be a single value.")
+        raise YamlError(parsed_part.line, f"{field.json_path[-1]} must be a single value.")
     if isinstance(parsed_part.value, bool):
         return "yes" if parsed_part.value else "no"
     return parsed_part.text
 
 
-def _item_line(form_field: FormField, item: YamlValue) -> str:
+def _item_line(field: FormField, item: YamlValue) -> str:
     if item.text is not None and "\n" not in item.text:
         return item.text
-    if form_field.item_kind == "line" and item.parts:
+    if field.item_kind == "line" and item.parts:
         return json.dumps(item.value, ensure_ascii=False)
-    raise YamlError(item.line, f"Each item in {form_field.json_path[-1]} must be one line of text.")
+    raise YamlError(item.line, f"Each item in {field.json_path[-1]} must be one line of text.")

@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from octavo.api import (
-    collections,
-    fonts,
-    invites,
-    openapi,
-    organizations,
-    spaces,
-    sso,
-    subdomains,
-    teams,
-    translations,
-)
+from octavo.api import collections, fonts, invites, openapi, organizations, spaces, sso, subdomains, teams, translations
 from octavo.api.labels import label
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef

@@ -186,7 +186,7 @@ def loaded_items(
 def reference_lists(
     shell: Shell, arguments: Arguments, extra_lists: Mapping[str, ListFactory]
 ) -> dict[str, ReferenceList]:
-    """Return the lists for the fields of a request. `other` has lists for fields with a different meaning."""
+    """Return the lists for the fields of a request. `extra_lists` has lists for fields with a different meaning."""
     is_in_site = isinstance(arguments.get("at"), SiteRef)
     site_lists = {_section_list, _site_space_list, _page_list, group_list}
     return {

@@ -194,20 +194,6 @@ def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Ar
     return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
-def _response_items(response: Any) -> Sequence[Any]:
-    return tuple(response.items)
-
-
-def _not_recreatable(arguments: Arguments, item: Any) -> Operation[Any] | None:
-    return None
-
-
-def _no_operations(
-    items: Sequence[Any], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
-) -> Sequence[Operation[Any]]:
-    return ()
-
-
 @dataclass(frozen=True)
 class Resource(Generic[M]):
     """A kind of item: its name, its operations, and how its items are shown."""
@@ -233,7 +219,7 @@ class Resource(Generic[M]):
     """Arguments of the list operation besides the place."""
     page_size: int = PAGE_SIZE
     """Items requested at a time. 0 if the operation has no limit."""
-    items: Callable[[Any], Sequence[M]] = _response_items
+    items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
     """Returns the items in a response of `list`."""
     default_sort: str = ""
     """Title of the column for the initial order. Empty for the order of the server."""
@@ -249,7 +235,7 @@ class Resource(Generic[M]):
     lookups: tuple[type[Operation[Any]], ...] = ()
     """Operations whose responses contain the names of the IDs in the items."""
     more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
-        _no_operations
+        lambda items, arguments, responses: ()
     )
     """Returns more operations that load names, given the items and the responses of `lookups`."""
     children: tuple[Resource[Any], ...] = ()
@@ -280,7 +266,7 @@ class Resource(Generic[M]):
     """Argument without which the table is not shown."""
     delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
     """Returns sentences about what else is lost when an item is deleted."""
-    recreate: Callable[[Arguments, M], Operation[Any] | None] = _not_recreatable
+    recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
     """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
     prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
     """Returns the undo of a creation, if deleting the new item does not undo it. Called before the creation."""
@@ -291,7 +277,7 @@ class Resource(Generic[M]):
     read_only_reason: str = ""
     """Sentence that says where items are created, edited or deleted, if not in this table."""
     create_intro: str = ""
-    """Introduction of the form that creates an item. Empty for `about`."""
+    """Introduction of the form that creates an item. Empty for `description`."""
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
     """Opens a dialog for an item when the user presses enter, if the item has no children."""
     is_single: bool = False

@@ -69,7 +69,7 @@ class BrowserLevel:
     def create_target(
         self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
     ) -> resource_commands.CreateTarget:
-        """Return the target for new items. `then` is called with the key of the new item."""
+        """Return the target for new items. `on_created` is called with the key of the new item."""
         return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
 
     def child_level(self, item: Any) -> BrowserLevel:
@@ -88,26 +88,16 @@ def _scroll_details(view: BrowserScreen, step: int) -> None:
         view.rows.move(step)
 
 
-def _export(app: Shell, view: BrowserScreen) -> None:
-    resource_commands.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of)
-
-
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
     return None if view.levels else "The organization is still loading."
 
 
 def _why_not_sorted(app: Shell, view: BrowserScreen) -> str | None:
     if view.levels and view.level.resource.resolve_row is not None:
-        arranged = structure_target(view)
-        move = (
-            " To move an item, press alt+↑ or alt+↓." if arranged is not None and arranged.structure is not None else ""
-        )
+        target = structure_target(view)
+        move = " To move an item, press alt+↑ or alt+↓." if target is not None and target.structure is not None else ""
         return f"This list is in the order that visitors see, so you cannot sort it.{move}"
     return _why_no_table(app, view)
-
-
-def _why_not_exported(app: Shell, view: BrowserScreen) -> str | None:
-    return None if view.rows.items else "This list has no items to export."
 
 
 def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
@@ -150,7 +140,7 @@ def _why_no_selection(view: BrowserScreen) -> str:
     return NO_VALID_ID if view.levels and view.rows.item is not None else "Select an item first."
 
 
-BROWSER: Commands[BrowserScreen] = Commands(
+TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
     "resources",
     (
         Command("previous_kind", "left_square_bracket", "Previous", "Show the previous table", key_display="[", shown=False,
@@ -162,7 +152,8 @@ BROWSER: Commands[BrowserScreen] = Commands(
         Command("columns", "F", "Columns", "Show or hide columns",
                 run=lambda _, view: resource_commands.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
         Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
-                run=_export, why_not=_why_not_exported),
+                run=lambda app, view: resource_commands.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of),
+                why_not=lambda _, view: None if view.rows.items else "This list has no items to export."),
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
                 run=lambda _, view: _scroll_details(view, 1)),
         Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
@@ -204,7 +195,7 @@ class BrowserScreen(ListView[Any]):
         resource_commands.CREATE_COMMANDS.about(create_target),
         structure_commands.STRUCTURE_KEYS.about(structure_target),
         PANES,
-        BROWSER,
+        TABLE_COMMANDS,
     )
 
     table_list: Rows[Resource[Any]]
@@ -216,7 +207,7 @@ class BrowserScreen(ListView[Any]):
         resources: tuple[Resource[Any], ...],
         arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """Create the view for the mode `view`. `known` returns the arguments at the top level besides the
+        """Create the view for the mode `view`. `arguments` returns the arguments at the top level besides the
         organization."""
         super().__init__()
         self.VIEW = view
@@ -339,7 +330,7 @@ class BrowserScreen(ListView[Any]):
     def _open_table(self, resource: Resource[Any], *, after: float = 0.0, force: bool = False) -> None:
         """Show a table and load its items, after `after` seconds.
 
-        `anyway` loads a table that the server reported as unavailable.
+        `force` loads a table that the server reported as unavailable.
         """
         for table in self.tables.values():
             table.clear_sort_keys()
@@ -576,7 +567,12 @@ def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any)
     Sibling lists can depend on each other: a new role changes the number of members who can merge.
     """
     siblings, previous = location(op).rpartition("/")[0], view.snapshot.value
-    if view.level.resource.update is None or siblings == _place_path(op) or previous is None or current == previous:
+    if (
+        view.level.resource.update is None
+        or siblings == location(op).removesuffix(SPECS[type(op)].path)
+        or previous is None
+        or current == previous
+    ):
         return
     for resource, other in list(view.counts):
         if other != op and location(other).rpartition("/")[0] == siblings:
@@ -588,15 +584,15 @@ def _load_more_names(view: BrowserScreen) -> None:
     resource, arguments = view.level.resource, view.level.arguments
     if view.snapshot.value is None:
         return
-    answers = {each: view.live.peek(build_full_list(each, arguments)).value for each in resource.lookups}
-    for number, op in enumerate(resource.more_lookups(resource.items(view.snapshot.value), arguments, answers)):
+    responses = _lookup_responses(view, resource)
+    for number, op in enumerate(resource.more_lookups(resource.items(view.snapshot.value), arguments, responses)):
         if view.subscriptions.op(f"more names {number}") != op:
             view.follow(f"more names {number}", op, view.add_names)
 
 
-def _place_path(op: Operation[Any]) -> str:
-    """Return the URL path of the place that an operation is about."""
-    return location(op).removesuffix(SPECS[type(op)].path)
+def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
+    """Return the responses of the lookups, by operation. None for a response that is not loaded."""
+    return {each: view.live.peek(build_full_list(each, view.level.arguments)).value for each in resource.lookups}
 
 
 def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
@@ -604,12 +600,11 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
     items = resource.items(response)
     if resource.derive is None:
         return items
-    arguments = {each: view.live.peek(build_full_list(each, view.level.arguments)).value for each in resource.lookups}
-    return resource.derive(items, view.level.parent, arguments)
+    return resource.derive(items, view.level.parent, _lookup_responses(view, resource))
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the selected row at its first table, or at the table `kind_in_it`."""
+    """Open the selected row at its first table, or at the table `table`."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -617,9 +612,9 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
         view.shell.explain(NO_VALID_ID)
         return
     view.save_position()
-    parent = level.child_level(item)
-    parent.resource = next((each for each in parent.resources if each.plural == table), parent.resource)
-    view.open_level(parent)
+    child = level.child_level(item)
+    child.resource = next((each for each in child.resources if each.plural == table), child.resource)
+    view.open_level(child)
 
 
 class PendingNavigation:
@@ -635,7 +630,7 @@ class PendingNavigation:
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:
-        """Open an item as soon as it is in the list, at the table `below`."""
+        """Open an item as soon as it is in the list, at the table `child_table`."""
         self._target = (resource, key, child_table)
         if self._view.levels:
             self._view.save_position()
@@ -671,7 +666,7 @@ class PendingNavigation:
 
 def _count_label(response: Any, resource: Resource[Any]) -> str:
     """Return the number of items as text, with a + if the list continues."""
-    arranged = len(resource.items(response))
+    loaded = len(resource.items(response))
     if not isinstance(response, ListPage) or response.next is None:
-        return str(arranged)
-    return str(response.count) if (response.count or 0) > arranged else f"{arranged}+"
+        return str(loaded)
+    return str(response.count) if (response.count or 0) > loaded else f"{loaded}+"

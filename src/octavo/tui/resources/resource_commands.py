@@ -261,12 +261,7 @@ def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str 
 
 def _choose_action(app: Shell, selection: Selection) -> None:
     choices = [
-        Choice(
-            each,
-            each.name,
-            detail=each.help,
-            off=why_no_action(app, selection, each) or "",
-        )
+        Choice(each, each.name, detail=each.help, off=why_no_action(app, selection, each) or "")
         for each in selection.resource.actions
     ]
 
@@ -436,10 +431,6 @@ def export(app: Shell, table: TableState, items: Sequence[Any], titles: NameOf) 
         if ending is not None:
             ask_where(app, Export(what, f"{slug(resource.plural)}.{ending}", partial(content, ending)))
 
-    details = {
-        "json": "all fields",
-        "csv": "the visible columns",
-        "md": "a table with the visible columns",
-    }
+    details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
     choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
     app.push_screen(Picker(f"Export {what}", choices), chosen)

@@ -15,6 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.resources import resource_writes
 from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList, reference_lists
 from octavo.tui.resources.resource import Action, Arguments, Resource, UndoFactory, build_operation
 from octavo.tui.shell.permissions import lacks_right
@@ -27,7 +28,7 @@ from octavo.tui.widgets.wording import plural
 def open_create_form(
     app: Shell, resource: Resource[Any], arguments: Arguments, on_created: Callable[[str], None]
 ) -> None:
-    """Open the form that creates an item. `then` is called with the key of the new item."""
+    """Open the form that creates an item. `on_created` is called with the key of the new item."""
     assert resource.create is not None, "the resource must have a create operation"
     live = app.session.live
     undo_factory = resource.prepare_undo(live, arguments) if resource.prepare_undo is not None else None
@@ -61,16 +62,18 @@ def open_create_form(
             app.background(resource.after_write(app, arguments, operation, response))
 
     open_form(
-        app,
-        resource.create,
-        title=resource.create_label,
-        arguments=arguments,
-        draft_name=f"form {resource.name} new {_place_path(resource, arguments)}",
-        reference_lists=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
-        verb="Create" if resource.create_notice is None else resource.create_label,
-        required_fields=resource.required_fields,
-        intro=resource.create_intro or resource.description,
-        on_sent=sent,
+        FormRequest(
+            app,
+            resource.create,
+            title=resource.create_label,
+            arguments=arguments,
+            draft_name=f"form {resource.name} new {_place_path(resource, arguments)}",
+            reference_lists=_reference_lists(app, resource, arguments) | _permitted_places(app, resource, arguments),
+            verb="Create" if resource.create_notice is None else resource.create_label,
+            required_fields=resource.required_fields,
+            intro=resource.create_intro or resource.description,
+            on_sent=sent,
+        )
     )
 
 
@@ -85,15 +88,17 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
             app.background(resource.after_write(app, item_arguments, operation, response))
 
     open_form(
-        app,
-        action.operation,
-        title=f"{action.name}: {name}",
-        arguments={**item_arguments, **action.values},
-        draft_name=f"form {resource.name} {resource.key(item)} {action.name} {_place_path(resource, arguments)}",
-        reference_lists=_reference_lists(app, resource, item_arguments),
-        verb=action.name,
-        intro=action.help,
-        on_sent=sent,
+        FormRequest(
+            app,
+            action.operation,
+            title=f"{action.name}: {name}",
+            arguments={**item_arguments, **action.values},
+            draft_name=f"form {resource.name} {resource.key(item)} {action.name} {_place_path(resource, arguments)}",
+            reference_lists=_reference_lists(app, resource, item_arguments),
+            verb=action.name,
+            intro=action.help,
+            on_sent=sent,
+        )
     )
 
 
@@ -119,15 +124,17 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
         )
 
     open_form(
-        app,
-        resource.update,
-        title=name,
-        arguments=item_arguments,
-        item=resource.as_update(item),
-        item_reader=read,
-        draft_name=f"form {resource.name} {resource.key(item)} {_place_path(resource, arguments)}",
-        reference_lists=_reference_lists(app, resource, item_arguments),
-        on_sent=sent,
+        FormRequest(
+            app,
+            resource.update,
+            title=name,
+            arguments=item_arguments,
+            item=resource.as_update(item),
+            item_reader=read,
+            draft_name=f"form {resource.name} {resource.key(item)} {_place_path(resource, arguments)}",
+            reference_lists=_reference_lists(app, resource, item_arguments),
+            on_sent=sent,
+        )
     )
 
 
@@ -151,15 +158,17 @@ def open_bulk_edit_form(
         )
 
     open_form(
-        app,
-        resource.update,
-        title=f"Edit {count}",
-        arguments=item_arguments,
-        draft_name=f"form {resource.name} several {_place_path(resource, arguments)}",
-        reference_lists=_reference_lists(app, resource, item_arguments),
-        verb=f"Change {count}",
-        intro="Fields that you leave empty stay unchanged in all selected items.",
-        on_sent=sent,
+        FormRequest(
+            app,
+            resource.update,
+            title=f"Edit {count}",
+            arguments=item_arguments,
+            draft_name=f"form {resource.name} several {_place_path(resource, arguments)}",
+            reference_lists=_reference_lists(app, resource, item_arguments),
+            verb=f"Change {count}",
+            intro="Fields that you leave empty stay unchanged in all selected items.",
+            on_sent=sent,
+        )
     )
 
 
@@ -208,7 +217,7 @@ def _undo_of(live: Live, title: str, ops: Sequence[tuple[str, Operation[Any]]], 
 
 
 def _reverse_edit(operation: Operation[Any], previous: Model, arguments: Arguments) -> Operation[Any] | None:
-    """Return the operation that reverts `op`. None if no request can hold the previous values."""
+    """Return the operation that reverts an edit. None if no request can hold the previous values."""
     values: dict[str, Any] = {}
     for name in operation.model_fields_set - set(arguments):
         if not hasattr(previous, name):
@@ -266,7 +275,7 @@ def _created_key(resource: Resource[Any], response: Any) -> str:
     try:
         return resource.key(response) if isinstance(response, Model) else ""
     except AttributeError:
-        return ""  # The response is of another kind, as in `_title`.
+        return ""  # The response is of another kind, as in `_created_title`.
 
 
 def _reference_lists(app: Shell, resource: Resource[Any], arguments: Arguments) -> dict[str, ReferenceList]:

@@ -224,5 +224,5 @@ def sibling_default(structure: SiteStructure, part: Movable) -> Movable | None:
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return whether a part is a space of the parent `holder`, or else a section."""
+    """Return whether a part is a space of `parent`, or else a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)

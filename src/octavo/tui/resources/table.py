@@ -137,7 +137,7 @@ def as_markdown(columns: Sequence[TableColumn[Any]], items: Sequence[Any], name_
 
 
 def as_json(items: Sequence[Model], excluded: frozenset[str]) -> str:
-    """Return all fields of the items as the API names them, except those in `without`."""
+    """Return all fields of the items as the API names them, except those in `excluded`."""
     return json.dumps(
         [each.model_dump(mode="json", by_alias=True, exclude=set(excluded)) for each in items],
         indent=2,
