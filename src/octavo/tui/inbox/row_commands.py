@@ -215,7 +215,6 @@ def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
 
 def discard(app: Shell, selected: SelectedRows) -> None:
     """Discard drafts and pending comments. Changes in the outbox are confirmed first, because some may have arrived."""
-
     drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
 
     def discard_drafts() -> None:

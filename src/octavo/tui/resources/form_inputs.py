@@ -123,7 +123,7 @@ class FieldRow(Vertical):
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
         """`is_picked`: the value is chosen from a list instead of typed."""
         super().__init__(id=id, classes="form--field")
-        self.field, self._original_text, self._is_picked = field, original_text, is_picked
+        self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="form--row"):
@@ -145,7 +145,7 @@ class FieldRow(Vertical):
             hint = ", ".join(filter(None, (hint, f"for example:\n{field.example}")))
         elif field.example:
             hint = " · ".join(filter(None, (hint, f"for example {field.example}")))
-        if self._is_picked:
+        if self.is_picked:
             return TextButton("")
         if field.kind == "secret":
             secret = SecretInput(placeholder=hint)
@@ -160,11 +160,6 @@ class FieldRow(Vertical):
         return LineInput(original_text, placeholder=hint)
 
     @property
-    def is_picked(self) -> bool:
-        """Whether the value is chosen from a list instead of typed."""
-        return self._is_picked
-
-    @property
     def _input_text(self) -> str:
         """The text in the input."""
         if isinstance(self.input, TextArea):
@@ -173,13 +168,12 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The text of the field. Until the user types, the original text, because the input may show sanitized
-        characters."""
+        """The text in the input, or the original text before the first key: the input may show sanitized characters."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
-    def set_text(self, original_text: str | None) -> None:
+    def set_text(self, text: str | None) -> None:
         """Replace the text."""
-        text = original_text or ""
+        text = text or ""
         if text == self.text:
             return
         if isinstance(self.input, TextArea):
@@ -225,7 +219,7 @@ SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
 
 @dataclass
-class _OptionPicker:
+class _PickerState:
     """The options of a field as far as they are loaded, and the picker that shows them."""
 
     options: OptionList
@@ -235,7 +229,7 @@ class _OptionPicker:
     choices: Callable[[], Sequence[Choice[str]]] = tuple
     picker: Picker[str] | None = None
 
-    def picker_title(self, field: FormField) -> str:
+    def title(self, field: FormField) -> str:
         """Return the title of the picker."""
         return f"{field.label}{' · press esc to finish' if field.kind in ('list', 'choices') else ''}{self.options.title_suffix}"
 
@@ -259,8 +253,8 @@ class FormPickers:
 
     def is_picked(self, field: FormField) -> bool:
         """Return whether the value of a field is chosen instead of typed."""
-        of_list = "reference" in (field.kind, field.item_kind) and field.name in self._references
-        return field.kind in ("choice", "choices", "yes or no") or of_list
+        is_reference = "reference" in (field.kind, field.item_kind) and field.name in self._references
+        return field.kind in ("choice", "choices", "yes or no") or is_reference
 
     def label_of(self, field: FormField) -> str:
         """Return the labels of a field's values."""
@@ -307,14 +301,8 @@ class FormPickers:
         elif field.name in self._references:
             self._pick_reference(field, self._references[field.name])
         else:
-            self._choose(
-                field,
-                _OptionPicker(
-                    OptionList(
-                        [Choice(each, field.label_of(each), description_of(field, each)) for each in field.choices]
-                    )
-                ),
-            )
+            choices = [Choice(each, field.label_of(each), description_of(field, each)) for each in field.choices]
+            self._choose(field, _PickerState(OptionList(choices)))
 
     def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
         """Open a picker with the items loaded so far. Items loaded later are added to the open picker."""
@@ -322,14 +310,12 @@ class FormPickers:
         if op is None:
             self._shell.explain(reference_list.blocked_message)
             return
-        option_picker = _OptionPicker(
-            OptionList(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True
-        )
-        self._choose(field, option_picker)
-        self._shell.background(self._load_options(field, reference_list, op, option_picker))
+        state = _PickerState(OptionList(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True)
+        self._choose(field, state)
+        self._shell.background(self._load_options(field, reference_list, op, state))
 
     async def _load_options(
-        self, field: FormField, reference_list: ReferenceList, op: Operation[Any], option_picker: _OptionPicker
+        self, field: FormField, reference_list: ReferenceList, op: Operation[Any], state: _PickerState
     ) -> None:
         search = reference_list.search_operation
 
@@ -343,31 +329,25 @@ class FormPickers:
             return choices
 
         try:
-            option_picker.options = await reference_list.load(self._shell, op)
+            state.options = await reference_list.load(self._shell, op)
         except ApiError as error:
             self._shell.say(
                 f"Could not load the list: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
                 tone="failed",
             )
-            if (
-                not option_picker.options.choices
-                and option_picker.picker is not None
-                and self._shell.screen is option_picker.picker
-            ):
-                option_picker.picker.dismiss(None)
+            if not state.options.choices and state.picker is not None and self._shell.screen is state.picker:
+                state.picker.dismiss(None)
                 return
-        option_picker.is_loading = False
-        self._add_labels(field, option_picker.options.choices)
-        if search is not None and not option_picker.options.is_complete:
-            option_picker.search = search_options
-        if option_picker.picker is not None:
-            option_picker.picker.arrived(
-                option_picker.picker_title(field), option_picker.choices(), option_picker.search
-            )
+        state.is_loading = False
+        self._add_labels(field, state.options.choices)
+        if search is not None and not state.options.is_complete:
+            state.search = search_options
+        if state.picker is not None:
+            state.picker.arrived(state.title(field), state.choices(), state.search)
 
-    def _choose(self, field: FormField, option_picker: _OptionPicker) -> None:
+    def _choose(self, field: FormField, state: _PickerState) -> None:
         if field.kind in ("list", "choices"):
-            self._choose_several(field, option_picker)
+            self._choose_several(field, state)
             return
         text = self._state.texts[field.name]
         special_choices: list[Choice[str]] = []
@@ -380,71 +360,60 @@ class FormPickers:
             if answer is not None:
                 self._set_text(field, None if answer == _NULL else answer)
 
-        option_picker.choices = lambda: [*special_choices, *option_picker.options.choices]
-        self._show(field, option_picker, chosen, _NULL if text is None else text)
+        state.choices = lambda: [*special_choices, *state.options.choices]
+        self._show(field, state, chosen, _NULL if text is None else text)
 
     def _show(
-        self, field: FormField, option_picker: _OptionPicker, chosen: Callable[[str | None], None], selected: str | None
+        self, field: FormField, state: _PickerState, chosen: Callable[[str | None], None], selected: str | None
     ) -> None:
-        option_picker.picker = Picker(
-            option_picker.picker_title(field),
-            option_picker.choices(),
+        state.picker = Picker(
+            state.title(field),
+            state.choices(),
             now=selected,
-            find_more=option_picker.search,
-            waits=option_picker.is_loading,
+            find_more=state.search,
+            waits=state.is_loading,
         )
-        self._shell.push_screen(option_picker.picker, chosen)
+        self._shell.push_screen(state.picker, chosen)
 
-    def _choose_several(self, field: FormField, option_picker: _OptionPicker, cursor_value: str | None = None) -> None:
+    def _choose_several(self, field: FormField, state: _PickerState, cursor_value: str | None = None) -> None:
         """Let the user add and remove items until the picker is closed."""
         selected = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
 
+        def label_of(value: str) -> str:
+            return self._labels.get(field.name, {}).get(value) or field.label_of(value)
+
         def choices() -> list[Choice[str]]:
-            labels_by_id = self._labels.get(field.name, {})
-            loaded = {each.value: each for each in option_picker.options.choices}
-            detail = {name: each.detail for name, each in loaded.items()}
+            details = {each.value: each.detail for each in state.options.choices}
             return [
-                *(
-                    Choice(
-                        each,
-                        labels_by_id.get(each) or field.label_of(each),
-                        detail.get(each, ""),
-                        "remove",
-                        "SELECTED",
-                        "✓",
-                    )
-                    for each in selected
-                ),
+                *(Choice(each, label_of(each), details.get(each, ""), "remove", "SELECTED", "✓") for each in selected),
                 *(
                     replace(each, group=each.group or "ADD", sign=" ")
-                    for each in option_picker.options.choices
+                    for each in state.options.choices
                     if each.value not in selected
                 ),
                 *(
                     Choice(each, field.label_of(each), description_of(field, each), group="INSTEAD", sign=" ")
-                    for each in labels
+                    for each in exclusive
                     if each not in selected
                 ),
             ]
 
-        labels = field.choices if field.kind == "list" else ()
+        # Words that replace the whole list.
+        exclusive = field.choices if field.kind == "list" else ()
 
         def chosen(value: str | None) -> None:
             if value is None:
                 return
-            is_exclusive = value in labels
-            remaining = [each for each in selected if each not in labels]
-            new_values = (
-                [each for each in selected if each != value]
-                if value in selected
-                else [value]
-                if is_exclusive
-                else [*remaining, value]
-            )
+            if value in selected:
+                new_values = [each for each in selected if each != value]
+            elif value in exclusive:
+                new_values = [value]
+            else:
+                new_values = [*(each for each in selected if each not in exclusive), value]
             self._set_text(field, "\n".join(new_values))
             # The cursor moves to the next item that can be added, because most users add several.
-            addable = (each.value for each in option_picker.options.choices if each.value not in selected)
-            self._choose_several(field, option_picker, next((each for each in addable if each != value), None))
+            addable = (each.value for each in state.options.choices if each.value not in selected)
+            self._choose_several(field, state, next((each for each in addable if each != value), None))
 
-        option_picker.choices = choices
-        self._show(field, option_picker, chosen, cursor_value)
+        state.choices = choices
+        self._show(field, state, chosen, cursor_value)

@@ -6,8 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from types import MappingProxyType
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
@@ -225,7 +224,7 @@ class FormRequest:
     """The item to change. Only changed fields are sent. None if the form creates an item."""
     item_reader: ItemReader | None = None
     """Loads the item just before it is changed."""
-    reference_lists: Mapping[str, ReferenceList] = MappingProxyType({})
+    reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
     """Lists to choose from, by field name."""
     verb: str = ""
     """Label of the button that sends the form. Empty for “Create” or “Save”."""
@@ -323,8 +322,7 @@ class FormState:
         return not is_same_text(self.texts[name], self.initial_texts[name])
 
     def visible_errors(self, result: FormResult) -> dict[str, str]:
-        """Return the errors to show. Errors in fields that the user has not changed are shown only after an attempt to
-        send."""
+        """Return the errors to show. Errors in unchanged fields are shown only after an attempt to send."""
         shown = {
             name: sentence
             for name, sentence in result.errors.items()
@@ -367,14 +365,12 @@ class FormState:
 
     def to_yaml(self) -> str:
         """Return the form as YAML. YAML that could not be read before is returned unchanged."""
-        title = f"{self.form.title}"
-        return self.editor_draft.text or form_to_yaml(title, self.fields, self.initial_texts, self.texts)
+        return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
     def load_yaml(self, text: str) -> bool:
-        """Set the fields from YAML. Return False if it could not be read: `fault` has the error, and the YAML stays a
-        draft.
+        """Set the fields from YAML. Return False if the YAML has an error.
 
-        Empty text discards the draft of the YAML and changes no field.
+        YAML with an error is saved as a draft. Empty text discards that draft and changes no field.
         """
         if not text.strip():
             self.yaml_error, self.yaml_error_line = "", 1

@@ -7,13 +7,13 @@ comment that the user can uncomment. If the user deletes a line, its field gets 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from textwrap import wrap
-from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -40,7 +40,7 @@ class FormResult:
 
     operation: Operation[Any] | None
     """None if the form has errors or no changes."""
-    errors: Mapping[str, str] = MappingProxyType({})
+    errors: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Error sentences by field name, or under `FORM` for the whole form."""
     changed_fields: frozenset[str] = frozenset()
     """Names of the operation's fields that have changed."""

@@ -35,8 +35,6 @@ from octavo.tui.widgets.wording import plural
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
 """Marks of broken redirects."""
-
-
 MAX_REQUESTS = 20
 """Most redirects in a row that the server is asked about."""
 
@@ -48,10 +46,10 @@ class MarkedRedirect(redirects.Redirect):
 
 
 def with_problems(
-    listed: Sequence[redirects.Redirect], site: Any, arguments: Mapping[type[Operation[Any]], Any]
+    listed: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
     """Return the redirects with their problems, once the site structure is loaded."""
-    structure = arguments.get(site_structure.Get)
+    structure = responses.get(site_structure.Get)
     if structure is None:
         return listed
     parts = part_urls(structure)
@@ -113,11 +111,8 @@ class LinkTestResult:
 async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> DetailFacts:
     """Return where a redirect leads, and how many redirects of the site are broken."""
     result = await test_link(live, arguments["at"], redirect.source)
-    page = (
-        await _page_title(live, arguments["at"], redirect)
-        if len(result.chain.steps) == 2 and result.chain.end == "leads"
-        else ""
-    )
+    is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
+    page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
     facts = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
     return [each for each in facts if each[1]]
 
@@ -166,8 +161,7 @@ async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
 
 
 async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
-    """Ask the server where a path leads, and record its answer in `targets`. Return False if the server does not
-    know."""
+    """Ask the server where a path leads, and record the answer in `targets`. Return False without an answer."""
     try:
         op = redirects.Resolve(at=at, source=path)
         if live.unavailable(op) is not None:
@@ -197,12 +191,12 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
-    last_url, refs, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
+    last_url, longest_url, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
     for part, _ in site_tree.walk(structure):
         address = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
-        if last_url.startswith(f"{address.rstrip('/')}/") and len(address) >= len(refs):
-            refs, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
-    is_page = refs and last_url.rstrip("/") != refs.rstrip("/")
+        if last_url.startswith(f"{address.rstrip('/')}/") and len(address) >= len(longest_url):
+            longest_url, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
+    is_page = longest_url and last_url.rstrip("/") != longest_url.rstrip("/")
     return f"a page in the {title}" if is_page else f"the {title}" if title else ""
 
 
@@ -253,23 +247,15 @@ def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
         case "loop":
             facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
         case "dead end":
-            facts.append(
-                Fact(
-                    "bad",
-                    "missing target",
-                    "The redirect leads to a page, section, or space that is no longer on the site.",
-                )
-            )
+            missing = "The redirect leads to a page, section, or space that is no longer on the site."
+            facts.append(Fact("bad", "missing target", missing))
         case "leads" if not result.has_redirect:
-            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. {_page_at_path(result)}"))
+            page = result.target or "the page at this path, if there is one"
+            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. Visitors see {page}."))
         case "leads":
             facts.append(Fact("ok", "page", result.target or "outside this site, or an unknown part of the site"))
     facts.append(Fact("note", "redirects", result.summary))
     return tuple(facts)
-
-
-def _page_at_path(result: LinkTestResult) -> str:
-    return f"Visitors see {result.target}." if result.target else "Visitors see the page at this path, if there is one."
 
 
 def open_site_search(app: Shell, target: CreateTarget) -> None:

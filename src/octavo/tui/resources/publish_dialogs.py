@@ -79,20 +79,19 @@ async def share_link_facts(live: Live, arguments: Arguments, link: share_links.S
     if not site.published and not link.urls.published:
         facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))
     if site.visibility != "share-link":
-        facts.append(
-            ("needed", f"no: the audience is “{label(site.visibility)}”, so visitors do not need a share link")
-        )
+        audience = label(site.visibility)
+        facts.append(("needed", f"no: the audience is “{audience}”, so visitors do not need a share link"))
     return facts
 
 
-def confirm_publish(app: Shell, site_ref: Selection) -> None:
+def confirm_publish(app: Shell, selection: Selection) -> None:
     """Ask before a site is published."""
-    _confirm(app, site_ref.first_arguments["at"], site_ref.first, publishes=True)
+    _confirm(app, selection.first_arguments["at"], selection.first, publishes=True)
 
 
-def confirm_unpublish(app: Shell, site_ref: Selection) -> None:
+def confirm_unpublish(app: Shell, selection: Selection) -> None:
     """Ask before a site is unpublished."""
-    _confirm(app, site_ref.first_arguments["at"], site_ref.first, publishes=False)
+    _confirm(app, selection.first_arguments["at"], selection.first, publishes=False)
 
 
 def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
@@ -115,27 +114,20 @@ def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> N
 
 async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
     name, live = site.title or site.id, app.session.live
-    undo = DirectUndo(
-        f"{'unpublish' if publishes else 'publish'} {name}",
-        partial(_send_operation, live, site_ref, name, publishes=not publishes),
-        f"{name} is {'no longer published' if publishes else 'published again'}.",
-    )
-    app.writes.send(
-        f"{'publish' if publishes else 'unpublish'} {name}",
-        _send_operation(live, site_ref, name, publishes=publishes),
-        said=f"{'Published' if publishes else 'Unpublished'} {name}.",
-        back=lambda _: undo,
-    )
+    verb, reverse = ("publish", "unpublish") if publishes else ("unpublish", "publish")
+    send_undo = partial(_send_operation, live, site_ref, name, publishes=not publishes)
+    undo_message = f"{name} is {'no longer published' if publishes else 'published again'}."
+    undo = DirectUndo(f"{reverse} {name}", send_undo, undo_message)
+    sending = _send_operation(live, site_ref, name, publishes=publishes)
+    app.writes.send(f"{verb} {name}", sending, said=f"{verb.capitalize()}ed {name}.", back=lambda _: undo)
 
 
 async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
     op = sites.Publish(at=site_ref) if publishes else sites.Unpublish(at=site_ref)
     sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
     if isinstance(sent.result, Checkout):
-        return SendResult(
-            "refused",
-            f"Could not publish {name}: the site's plan has not been paid for. To pay, press o to open the site in the browser.",
-        )
+        cause = "the site's plan has not been paid for. To pay, press o to open the site in the browser."
+        return SendResult("refused", f"Could not publish {name}: {cause}")
     return sent
 
 

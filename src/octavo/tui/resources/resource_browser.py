@@ -193,7 +193,7 @@ class BrowserScreen(ListView[Any]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         resource_commands.SELECTION_COMMANDS.about(selection, nothing=_why_no_selection),
         resource_commands.CREATE_COMMANDS.about(create_target),
-        structure_commands.STRUCTURE_KEYS.about(structure_target),
+        structure_commands.STRUCTURE_COMMANDS.about(structure_target),
         PANES,
         TABLE_COMMANDS,
     )

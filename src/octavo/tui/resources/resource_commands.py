@@ -92,10 +92,9 @@ class Selection:
         return self.resource.permissions.allows_leaving and user_ids == [user]
 
 
-def _why_unavailable(app: Shell, operation: type[Operation[Any]], inside: Model) -> str | None:
-    """Return why the server or the site's plan does not support an operation. None if it does, as far as Octavo
-    knows."""
-    frozen = why_frozen(inside, operation) if isinstance(inside, Site) else None
+def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
+    """Return why the server or the site's plan does not support an operation. None if neither has reported so."""
+    frozen = why_frozen(parent, operation) if isinstance(parent, Site) else None
     return frozen or app.session.live.unavailable(operation)
 
 
@@ -103,19 +102,15 @@ def _why_unavailable(app: Shell, operation: type[Operation[Any]], inside: Model)
 
 
 def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
-    verb = selection.resource.delete_label.lower()
-    if selection.resource.delete is None:
-        return (
-            selection.resource.read_only_reason or f"The server's API has no way to {verb} {selection.resource.plural}."
-        )
-    if why := _why_unavailable(app, selection.resource.delete, selection.parent):
+    resource, me = selection.resource, app.workspace.me
+    verb = resource.delete_label.lower()
+    if resource.delete is None:
+        return resource.read_only_reason or f"The server's API has no way to {verb} {resource.plural}."
+    if why := _why_unavailable(app, resource.delete, selection.parent):
         return why
-    me = app.workspace.me
-    return (
-        None
-        if me is not None and selection.is_leaving(me.id)
-        else selection.why_no_permission(app, selection.resource.permissions.delete, verb)
-    )
+    if me is not None and selection.is_leaving(me.id):
+        return None
+    return selection.why_no_permission(app, resource.permissions.delete, verb)
 
 
 def _delete(app: Shell, selection: Selection) -> None:
@@ -183,12 +178,11 @@ def _change(app: Shell, selection: Selection) -> None:
 
 
 def _why_not_changed(app: Shell, selection: Selection) -> str | None:
-    if selection.resource.update is None:
-        return (
-            selection.resource.read_only_reason or f"The server's API has no way to change {selection.resource.plural}."
-        )
-    why = _why_unavailable(app, selection.resource.update, selection.parent)
-    return why or selection.why_no_permission(app, selection.resource.permissions.update, "change")
+    resource = selection.resource
+    if resource.update is None:
+        return resource.read_only_reason or f"The server's API has no way to change {resource.plural}."
+    why = _why_unavailable(app, resource.update, selection.parent)
+    return why or selection.why_no_permission(app, resource.permissions.update, "change")
 
 
 @dataclass(frozen=True)
@@ -208,7 +202,6 @@ def _create(app: Shell, target: CreateTarget) -> None:
     if target.resource.add_item is not None:
         target.resource.add_item(app, target)
         return
-
     resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
 
 
@@ -234,7 +227,8 @@ def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
 
 
 def _why_no_command(app: Shell, target: CreateTarget) -> str | None:
-    return None if (ask := target.resource.command) is None else _why_unavailable(app, ask.operation, target.parent)
+    command = target.resource.command
+    return None if command is None else _why_unavailable(app, command.operation, target.parent)
 
 
 def _run_command(app: Shell, target: CreateTarget) -> None:
@@ -254,9 +248,8 @@ def _why_no_actions(app: Shell, selection: Selection) -> str | None:
 def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str | None:
     """Return why an action is not possible for the first item. None if it is possible."""
     why = action.disabled_reason(selection.first) or _why_unavailable(app, action.operation, selection.parent)
-    return why or selection.why_no_permission(
-        app, action.permission(selection.first) or selection.resource.permissions.update, "change"
-    )
+    permission = action.permission(selection.first) or selection.resource.permissions.update
+    return why or selection.why_no_permission(app, permission, "change")
 
 
 def _choose_action(app: Shell, selection: Selection) -> None:
@@ -277,9 +270,8 @@ def _choose_action(app: Shell, selection: Selection) -> None:
 def open_first_action(app: Shell, selection: Selection) -> None:
     """Open the form of the resource's first action."""
 
-    resource_forms.open_action_form(
-        app, selection.resource, selection.arguments, selection.first, selection.resource.actions[0]
-    )
+    resource = selection.resource
+    resource_forms.open_action_form(app, resource, selection.arguments, selection.first, resource.actions[0])
 
 
 def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
@@ -310,9 +302,7 @@ def _url_of(selection: Selection) -> str:
 
 
 def _why_no_url(app: Shell, selection: Selection) -> str | None:
-    if not _url_of(selection):
-        return f"{selection.resource.title(selection.first)} has no link."
-    return None
+    return None if _url_of(selection) else f"{selection.resource.title(selection.first)} has no link."
 
 
 def _why_not_opened(app: Shell, selection: Selection) -> str | None:
@@ -321,25 +311,17 @@ def _why_not_opened(app: Shell, selection: Selection) -> str | None:
     return _why_no_url(app, selection)
 
 
-def _open(app: Shell, selection: Selection) -> None:
-    open_outside(app, _url_of(selection))
-
-
 def _copy(app: Shell, selection: Selection) -> None:
     titles = "\n".join(selection.resource.title(each) for each in selection.items)
     what = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
     clipboard.copy(app, titles, f"Copied {what}.")
 
 
-def _create_label(resource: Resource[Any]) -> str | None:
-    return None if resource.create is None and resource.add_item is None else resource.create_label
-
-
 CREATE_COMMANDS: Commands[CreateTarget] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
-                called=lambda _, target: _create_label(target.resource)),
+                called=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_no_command,
                 there=lambda _, target: target.resource.command is not None,
                 called=lambda _, target: None if target.resource.command is None else target.resource.command.name),
@@ -358,7 +340,8 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
                 run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first)}.")),
-        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_not_opened, shown=False),
+        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", shown=False,
+                run=lambda app, selection: open_outside(app, _url_of(selection)), why_not=_why_not_opened),
     ),
     context="selected items",
     nothing="Select an item first.",
@@ -367,10 +350,9 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
 
 
 def _delete_label(selection: Selection) -> str:
-    origin = f" from {selection.resource.container}" if selection.resource.container else ""
-    return f"{selection.resource.delete_label}{origin}" + (
-        f" ({len(selection.items)})" if len(selection.items) > 1 else ""
-    )
+    resource, count = selection.resource, len(selection.items)
+    origin = f" from {resource.container}" if resource.container else ""
+    return f"{resource.delete_label}{origin}{f' ({count})' if count > 1 else ''}"
 
 
 # Columns, order and export
@@ -380,8 +362,9 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
     """Ask for the column to sort by."""
 
     default_order = "Default order"
+    current_note = "current · press enter to reverse the order"
     choices: list[Choice[TableColumn[Any] | str]] = [
-        Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right=_order_note(table, each))
+        Choice(each, _column_label(each), right=current_note if each is table.sort_column else "")
         for each in table.resource.columns
     ]
     choices.append(Choice(default_order, default_order, right="" if table.sort_column is not None else "current"))
@@ -394,8 +377,8 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
     app.push_screen(Picker(f"Sort {table.resource.plural}", choices, now=table.sort_column or default_order), chosen)
 
 
-def _order_note(table: TableState, column: TableColumn[Any]) -> str:
-    return "" if column is not table.sort_column else "current · press enter to reverse the order"
+def _column_label(column: TableColumn[Any]) -> str:
+    return f"{column.name[:1].upper()}{column.name[1:]}"
 
 
 def choose_columns(
@@ -403,10 +386,8 @@ def choose_columns(
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
 
-    choices = [
-        Choice(each, f"{each.name[:1].upper()}{each.name[1:]}", right="shown" if each in table.columns else "")
-        for each in table.resource.columns
-    ]
+    columns, shown = table.resource.columns, table.columns
+    choices = [Choice(each, _column_label(each), right="shown" if each in shown else "") for each in columns]
 
     def chosen(column: TableColumn[Any] | None) -> None:
         if column is not None:
@@ -417,15 +398,14 @@ def choose_columns(
     app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, now=now), chosen)
 
 
-def export(app: Shell, table: TableState, items: Sequence[Any], titles: NameOf) -> None:
+def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
     """Ask for a format and a file, and export items."""
-
     resource = table.resource
     what = plural(len(items), resource.singular, resource.plural)
 
     async def content(ending: str) -> AsyncIterator[bytes]:
-        content_text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, titles, resource.secret_fields)
-        yield content_text.encode("utf-8", "replace")
+        text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, name_of, resource.secret_fields)
+        yield text.encode("utf-8", "replace")
 
     def chosen(ending: str | None) -> None:
         if ending is not None:

@@ -181,14 +181,12 @@ def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
         ]
         index = next((index for index, each in enumerate(siblings) if each.id == neighbour.id), None)
         if index is not None:
-            siblings.insert(index + step, _with_parent(part, parent))
+            is_space = isinstance(part, SiteSpace)
+            moved = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
+            siblings.insert(index + step, moved)
         return tuple(siblings)
 
     return structure.model_copy(update={"structure": rearranged(structure.structure, None)})
-
-
-def _with_parent(part: Part, parent: str | None) -> Part:
-    return part.model_copy(update={"section": parent}) if isinstance(part, SiteSpace) else _in_group(part, parent)
 
 
 def _with_children(part: Part, children: tuple[Part, ...]) -> Part:

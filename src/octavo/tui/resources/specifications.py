@@ -11,6 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.data.live import Live
+from octavo.documents.blocks import Block
 from octavo.tui.resources.resource import Arguments, DetailFacts
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.wording import long_age, plural
@@ -42,10 +43,8 @@ async def specification_facts(live: Live, arguments: Arguments, specification: o
 
 async def watch_processing(shell: Shell, arguments: Arguments, sent: Operation[Any], response: Any) -> None:
     """Report the result of an upload once the server has processed it, and refresh pages that show its operations."""
-    live, slug = (
-        shell.session.live,
-        getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", ""),
-    )
+    live = shell.session.live
+    slug = getattr(response, "slug", "") or getattr(sent, "slug", "") or arguments.get("spec_slug", "")
     request = openapi.Get(at=arguments["at"], spec_slug=slug)
     try:
         with meanwhile(shell, f"Processing {slug}…"):
@@ -89,7 +88,6 @@ def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -
 
 
 async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # lazy: the Markdown parser and the reader, rarely used here
     from octavo.tui.reader.note import NoteSheet
     from octavo.tui.render.deferred_loaders import deferred_content
@@ -100,27 +98,20 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
         with meanwhile(shell, f"Loading {arguments['spec_slug']}…"):
             latest = await shell.session.live.send(openapi.GetLatestVersion(**request))
             if latest.id != version.id:
-                shell.say(
-                    "Octavo can show only the latest version. Press Y to copy a link to this version.", tone="care"
-                )
+                message = "Octavo can show only the latest version. Press Y to copy a link to this version."
+                shell.say(message, tone="care")
                 return
             content = await shell.session.live.fetch(openapi.GetLatestContent(**request))
     except ApiError as error:
         shell.say(f"Could not load the specification: {error}", tone="failed")
         return
-    text = await asyncio.to_thread(_as_text, content.filesystem)
-    note = (
-        f"\n\nOnly the first {MAX_SHOWN:,} of {len(text):,} characters are shown.\n" if len(text) > MAX_SHOWN else "\n"
-    )
+    text, note = await asyncio.to_thread(_as_text, content.filesystem), "\n"
+    if len(text) > MAX_SHOWN:
+        note = f"\n\nOnly the first {MAX_SHOWN:,} of {len(text):,} characters are shown.\n"
     document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN]}\n```{note}")
     if shell.screen is screen:
-        shell.push_screen(
-            NoteSheet(
-                Block("note", children=document.blocks, key=version.id),
-                deferred_content(diagrams=False),
-                arguments["spec_slug"],
-            )
-        )
+        block = Block("note", children=document.blocks, key=version.id)
+        shell.push_screen(NoteSheet(block, deferred_content(diagrams=False), arguments["spec_slug"]))
 
 
 def _as_text(filesystem: Any) -> str:

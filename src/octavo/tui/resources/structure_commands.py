@@ -62,20 +62,12 @@ def structure_target(
 
 def _move_step(step: Literal[-1, 1]) -> Callable[[Shell, StructureTarget], None]:
     def move(app: Shell, target: StructureTarget) -> None:
-        if (
-            target.structure is None
-            or target.part is None
-            or (position := site_tree.step_position(target.structure, target.part, step)) is None
-        ):
+        if target.structure is None or target.part is None:
             return
-        _move(
-            app,
-            target,
-            target.structure,
-            target.part,
-            position,
-            f"Moved {title_of(target.part)} {'up' if step < 0 else 'down'}.",
-        )
+        position = site_tree.step_position(target.structure, target.part, step)
+        if position is not None:
+            message = f"Moved {title_of(target.part)} {'up' if step < 0 else 'down'}."
+            _move(app, target, target.structure, target.part, position, message)
 
     return move
 
@@ -88,27 +80,19 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
     now = site_tree.parent_id(part)
     choices = []
     for each in site_tree.move_targets(structure, part):
-        off = (
-            ""
-            if each.children
-            else f"This destination is empty. The server can place a {_noun(part)} only next to another item."
+        empty = (
+            f"This destination is empty. The server can place a {site_tree.noun_of(part)} only next to another item."
         )
-        right = "current" if each.id == now else ""
+        right, off = "current" if each.id == now else "", "" if each.children else empty
         choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
 
     def chosen(destination: MoveTarget | None) -> None:
         if destination is not None:
             _choose_position(app, target, structure, part, destination)
 
-    app.push_screen(
-        Picker(
-            f"Move {title_of(part)} to",
-            choices,
-            empty="This site has no other sections or groups.",
-            now=next((each.value for each in choices if each.value.id == now), None),
-        ),
-        chosen,
-    )
+    selected = next((each.value for each in choices if each.value.id == now), None)
+    empty_text = "This site has no other sections or groups."
+    app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, now=selected), chosen)
 
 
 def _choose_position(
@@ -139,24 +123,25 @@ def _move(
     if site_tree.move_part(structure, sort) == structure:
         app.say(f"{name} is already in this position.")
         return
+    reverse, final = None, ""
     if previous is None:
         final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
-        sending = send_plain(app.session.live, sort, f"Could not move {name}", cache_edit)
-        app.writes.send(f"move {name}", sending, said=message, final=final, is_shown=True)
-        return
-    reverse = site_structure.Sort(at=target.site_ref, item=item, position=previous)
-    _send_with_undo(
-        app, f"move {name}", sort, cache_edit, message=message, reverse=reverse, undo_message=f"Moved {name} back."
-    )
+    else:
+        reverse = site_structure.Sort(at=target.site_ref, item=item, position=previous)
+    sending = send_plain(app.session.live, sort, f"Could not move {name}", cache_edit)
+    undo = _undo_with(app, reverse, f"move {name}", f"Moved {name} back.")
+    app.writes.send(f"move {name}", sending, said=message, back=undo, final=final, is_shown=True)
 
 
-def _send_with_undo(
-    app: Shell, doing: str, op: Operation[Any], *edits: Any, message: str, reverse: Operation[Any], undo_message: str
-) -> None:
-    undo_write = partial(send_plain, app.session.live, reverse, f"Could not undo “{doing}”")
-    undo = DirectUndo(f"undo “{doing}”", undo_write, undo_message)
-    sending = send_plain(app.session.live, op, f"Could not {doing}", *edits)
-    app.writes.send(doing, sending, said=message, back=lambda _: undo, is_shown=True)
+def _undo_with(
+    app: Shell, reverse: Operation[Any] | None, title: str, message: str
+) -> Callable[[Any], DirectUndo] | None:
+    """Return the undo that sends `reverse`. None without such an operation."""
+    if reverse is None:
+        return None
+    undo_write = partial(send_plain, app.session.live, reverse, f"Could not undo “{title}”")
+    undo = DirectUndo(f"undo “{title}”", undo_write, message)
+    return lambda _: undo
 
 
 # The default part
@@ -172,18 +157,12 @@ def make_default(app: Shell, selection: Selection) -> None:
     name, previous = title_of(part), site_tree.sibling_default(structure, part)
     cache_edit = (list_operation, lambda now: site_tree.set_default(now, part))
     message = f"Visitors to {_parent_title(structure, selection.parent, part)} now see {name} first."
-    op = set_default_operation(site_ref, part)
-    if previous is None:
-        doing = f"set {name} as default"
-        app.writes.send(
-            doing, send_plain(app.session.live, op, f"Could not {doing}", cache_edit), said=message, is_shown=True
-        )
-    else:
-        reverse = set_default_operation(site_ref, previous)
+    title, undo = f"set {name} as default", None
+    if previous is not None:
         undo_message = f"Restored {title_of(previous)} as the default."
-        _send_with_undo(
-            app, f"set {name} as default", op, cache_edit, message=message, reverse=reverse, undo_message=undo_message
-        )
+        undo = _undo_with(app, set_default_operation(site_ref, previous), title, undo_message)
+    sending = send_plain(app.session.live, set_default_operation(site_ref, part), f"Could not {title}", cache_edit)
+    app.writes.send(title, sending, said=message, back=undo, is_shown=True)
 
 
 def set_default_operation(site_ref: SiteRef, part: Movable) -> Operation[Any]:
@@ -196,9 +175,9 @@ def set_default_operation(site_ref: SiteRef, part: Movable) -> Operation[Any]:
 
 
 def _parent_title(structure: SiteStructure, site: Model, part: Movable) -> str:
-    destination = site_tree.parent_id(part) if isinstance(part, SiteSpace) else None
-    found = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == destination), None)
-    return found or getattr(site, "title", "") or "the site"
+    parent = site_tree.parent_id(part) if isinstance(part, SiteSpace) else None
+    title = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == parent), None)
+    return title or getattr(site, "title", "") or "the site"
 
 
 # Adding
@@ -206,7 +185,6 @@ def _parent_title(structure: SiteStructure, site: Model, part: Movable) -> str:
 
 def choose_new_part(app: Shell, target: CreateTarget) -> None:
     """Ask whether to add a section, a section group or a space, and open its form."""
-
     structure = app.session.live.peek(site_structure.Get(at=target.arguments["at"])).value or SiteStructure()
     section, group = _containers(structure, target.row.part if isinstance(target.row, PartRow) else None)
     choices: list[Choice[Callable[[], object]]] = []
@@ -218,12 +196,8 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
         choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
 
     if section is not None:
-        offer(
-            "space",
-            f"Space in {title_of(section)}",
-            "visitors can switch between the spaces in a section",
-            section_id=section.id,
-        )
+        detail = "visitors can switch between the spaces in a section"
+        offer("space", f"Space in {title_of(section)}", detail, section_id=section.id)
     else:
         offer("space", "Space", "a space in the organization")
     offer("section", "Section", "a new section at the end of the site, with one space")
@@ -242,22 +216,18 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
     """Return the section and the section group that contain a part, or that the part itself is."""
     parts = {each.id: each for each, _ in site_tree.walk(structure)}
-    destination = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
-    section = part if isinstance(part, SiteSection) else destination if isinstance(destination, SiteSection) else None
+    parent = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
+    section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None
     inner = part if section is None else section
     group = inner if isinstance(inner, SectionGroup) else parts.get(site_tree.parent_id(inner) or "") if inner else None
     return section, group if isinstance(group, SectionGroup) else None
-
-
-def _noun(part: Movable) -> str:
-    return site_tree.noun_of(part)
 
 
 def _has_structure(app: Shell, target: StructureTarget) -> bool:
     return target.structure is not None
 
 
-STRUCTURE_KEYS: Commands[StructureTarget] = Commands(
+STRUCTURE_COMMANDS: Commands[StructureTarget] = Commands(
     "structure",
     (
         Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_has_structure,
