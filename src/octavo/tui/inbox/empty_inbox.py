@@ -13,7 +13,7 @@ from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.widgets.safe_text import fit, safe, spread
 
 MAX_ITEMS = 12
-"""Most done items, and most snoozed items, that are listed."""
+"""Maximum number of done items, and of snoozed items, that are listed."""
 _MAX_WIDTH = 76
 
 

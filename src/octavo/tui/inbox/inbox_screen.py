@@ -465,7 +465,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def is_as_at_start(self) -> bool:
-        """Whether the screen looks as it does at the start of Octavo."""
+        """Whether the screen looks as it does after the start of Octavo."""
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
         return self.sections.current == "all" and not (is_changed or self.narrowing.by or self.preview.has_focus)
 

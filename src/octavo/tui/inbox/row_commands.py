@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]
 _MAX_LISTED = 5
-"""Most changes that are listed before they are discarded."""
+"""Maximum number of changes that are listed before they are discarded."""
 
 
 @dataclass(frozen=True)

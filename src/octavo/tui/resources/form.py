@@ -266,7 +266,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def accepts_files(self) -> bool:
-        """Whether a field of the form can be filled from a file."""
+        """Whether the form has a field that can be filled from a file."""
         return any(each.upload_kind for each in self.state.fields)
 
     @property
@@ -305,7 +305,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def has_hidden(self) -> bool:
-        """Whether a field of the form hides its text."""
+        """Whether the form has a field with hidden text."""
         return any(each.is_masked for each in self.state.fields)
 
     def reveal(self) -> None:

@@ -42,10 +42,10 @@ FieldKind = Literal[
     "list",
     "structure",
 ]
-"""How a field is filled in. `structure` is YAML, for objects and other values without an input of their own."""
+"""Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""Maximum length from which a text without a pattern gets several lines."""
+"""Maximum length from which a text without a pattern gets a multi-line input."""
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
@@ -70,14 +70,14 @@ class FormField:
     group: str = ""
     """Label of the nested model, if that model has several fields."""
     hint: str = ""
-    """Docstring of the field in the model."""
+    """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
     is_nullable: bool = False
-    """Whether null is a value of its own."""
+    """Whether the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
     """Options of a choice. For a list: words that replace the whole list."""
     min_length: int | None = None
-    """Fewest characters, or fewest items of a list."""
+    """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
     format: str = ""
     """Required format, as the end of a sentence with “must be”."""
@@ -116,14 +116,14 @@ class FormField:
 
 @dataclass(frozen=True)
 class _Annotation:
-    """A type annotation taken apart."""
+    """A type annotation, split into its types and their limits."""
 
     type: Any
     limits: tuple[Any, ...] = ()
     others: tuple[Any, ...] = ()
-    """Other members of a union."""
+    """All types of a union except `type`."""
     tag: str = ""
-    """Field that discriminates a union."""
+    """Name of the field that distinguishes the types of a union."""
 
 
 def fields_of(
@@ -148,7 +148,7 @@ def fields_of(
 
 
 def constants_of(operation: type[BaseModel], top: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """Return the tags with a single value that nested models of the field `top` always have, by their path."""
+    """Return the constant tags of the models nested in the field `top`, by JSON path."""
     info = operation.model_fields[top]
     return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), texts))
 

@@ -217,7 +217,7 @@ class FormRequest:
     arguments: Mapping[str, Any]
     """Arguments that the form does not ask for, such as `at`."""
     draft_name: str
-    """Name of the draft in the database."""
+    """Name under which the unsent text is saved."""
     on_sent: Callable[[Any, Any], None]
     """Called with the operation that was sent and its response. The response is None if it was lost."""
     item: Model | None = None
@@ -277,7 +277,7 @@ class FormState:
         self.server_errors: dict[str, str] = {}
         """Errors from the server and conflicts with other users, by field name."""
         self.was_attempted = False
-        """Whether the user tried to send the form. From then on, all missing fields are reported."""
+        """Whether the user tried to send the form. After that, errors in all fields are shown."""
         self.is_sending = False
         self.is_uploading = False
         """Whether files are being uploaded. The user can cancel an upload."""

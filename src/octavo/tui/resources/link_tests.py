@@ -34,9 +34,9 @@ from octavo.tui.widgets.safe_text import Words
 from octavo.tui.widgets.wording import plural
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
-"""Marks of broken redirects."""
+"""Label and color of each problem of a redirect."""
 MAX_REQUESTS = 20
-"""Most redirects in a row that the server is asked about."""
+"""Maximum number of requests to the server for one link test."""
 
 
 class MarkedRedirect(redirects.Redirect):
@@ -90,7 +90,7 @@ def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class LinkTestResult:
-    """The result of a link test."""
+    """Where a link of a site leads, and how many redirects of the site are broken."""
 
     chain: RedirectChain
     has_redirect: bool
@@ -98,7 +98,7 @@ class LinkTestResult:
     target: str
     """Part of the site that the link leads to. Empty if it is unknown."""
     end_counts: Counter[End]
-    """How all redirects of the site end."""
+    """Number of redirects of the site by their end: `leads`, `loop` or `dead end`."""
 
     @property
     def summary(self) -> str:
@@ -187,7 +187,7 @@ def path_of_link(text: str, base: str) -> str:
 
 
 def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
-    """Return the part of the site that a chain ends at: the part with the longest URL that the last URL starts with."""
+    """Return the part of the site that a chain ends at: the part whose URL is the longest prefix of the last URL."""
     if chain.end != "leads":
         return ""
     step = chain.steps[-1]
@@ -214,9 +214,9 @@ def _target_url(destination: redirects.DestinationRead, parts: Mapping[str, str]
 
 
 MAX_QUERY_LENGTH = 512
-"""Most characters of a query that the API accepts."""
+"""Maximum length in characters of a query that the API accepts."""
 MAX_SPACES = 100
-"""Most spaces in the search results."""
+"""Maximum number of spaces in the search results."""
 
 
 def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:

@@ -28,12 +28,12 @@ from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 6
-"""Most titles in a list. The rest is counted."""
+"""Maximum number of titles in a list. Further titles are only counted."""
 
 
 @dataclass(frozen=True)
 class SiteSnapshot:
-    """A site as it is now, with the number of share links and redirects."""
+    """A site as it is now, with its structure and the number of its share links and redirects."""
 
     site: Site
     structure: SiteStructure
@@ -85,12 +85,12 @@ async def share_link_facts(live: Live, arguments: Arguments, link: share_links.S
 
 
 def confirm_publish(app: Shell, selection: Selection) -> None:
-    """Ask before a site is published."""
+    """Ask for confirmation before a site is published."""
     _confirm(app, selection.first_arguments["at"], selection.first, publishes=True)
 
 
 def confirm_unpublish(app: Shell, selection: Selection) -> None:
-    """Ask before a site is unpublished."""
+    """Ask for confirmation before a site is unpublished."""
     _confirm(app, selection.first_arguments["at"], selection.first, publishes=False)
 
 

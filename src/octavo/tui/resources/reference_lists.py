@@ -37,7 +37,7 @@ class OptionList:
 
 @dataclass(frozen=True)
 class ReferenceList:
-    """The operation that lists the items for a field, and the label of each item."""
+    """A list of items that a form field can refer to: the operation that loads the items, and their labels."""
 
     operation: Operation[Any] | Callable[[FieldTexts], Operation[Any] | None]
     """Operation that lists the items, or a function that builds it from the text of the other fields."""
@@ -48,7 +48,7 @@ class ReferenceList:
     search_operation: Callable[[str], Operation[Any]] | None = None
     """Returns the operation that searches a list that is too long to load."""
     blocked_message: str = "Fill in the fields above first."
-    """Why nothing can be chosen yet."""
+    """Message that says which fields the user must fill in first."""
 
     def list_operation(self, texts: FieldTexts) -> Operation[Any] | None:
         """Return the operation that lists the items for the current form. None if other fields must be filled in
@@ -170,7 +170,7 @@ _LISTS_BY_FIELD: Mapping[str, ListFactory] = {
     "destination.site_space_id": _site_space_list,
     "destination.page_id": _page_list,
 }
-"""Lists by the field name in a request."""
+"""Functions that create the list for a field, by the name of the field in a request."""
 
 
 def loaded_items(

@@ -45,7 +45,7 @@ UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
 DetailFacts: TypeAlias = Sequence[tuple[str, Words]]
-"""Labels and values for the details."""
+"""Facts in the details: pairs of a label and a value."""
 PAGE_SIZE = 1000
 """Items in one response: the most that the API allows."""
 
@@ -186,7 +186,7 @@ class RequiredPermissions:
     An item in a space or collection is checked against the permissions there, not against those of the listed place.
     """
     allows_leaving: bool = False
-    """Users may delete the item that represents themselves, without the permission: they leave."""
+    """Whether users may remove themselves without the permission, for example from a team."""
 
 
 def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
@@ -281,7 +281,7 @@ class Resource(Generic[M]):
     open_dialog: Callable[[Shell, Arguments, M], None] | None = None
     """Opens a dialog for an item when the user presses enter, if the item has no children."""
     is_single: bool = False
-    """Whether there is at most one item. The server answers 404 if there is none."""
+    """Whether the list has at most one item. The server answers 404 if there is none."""
     empty_text: str = ""
     """Sentence for an empty table. Empty for the default sentence."""
     create_title: str = ""
@@ -289,7 +289,8 @@ class Resource(Generic[M]):
     delete_verbs: tuple[str, str] = ("delete", "deleted")
     """Verb of the deletion and its past participle, for example `remove` and `removed`. A title follows both."""
     container: str = ""
-    """Noun for the container that a deletion removes the item from, if the item exists elsewhere too: `team`."""
+    """Noun for the container that the deletion removes an item from, for example `team`. Empty if the item itself is
+    deleted."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
@@ -313,7 +314,7 @@ class Resource(Generic[M]):
         return self.create_title or f"New {self.singular}"
 
     def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
-        """Return the resource and the item of a row."""
+        """Return the resource and the item of a row. They differ by row in a list with items of several kinds."""
         return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property

@@ -35,9 +35,9 @@ from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.wording import in_a_line, plural, short_age
 
 LOAD_DELAY = 0.12
-"""Seconds that the cursor stays on a table before the table is loaded."""
+"""Seconds that the cursor stays on a table before the rows of the table are loaded."""
 MAX_ROWS = 20_000
-"""Most rows of a list that are loaded. Sorting and filtering cover all of them."""
+"""Maximum number of rows that are loaded of a list. Sorting and filtering cover all loaded rows."""
 
 
 @dataclass

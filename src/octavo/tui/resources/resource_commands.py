@@ -29,9 +29,9 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 12
-"""Most titles in the confirmation of a deletion."""
+"""Maximum number of titles in the confirmation of a deletion."""
 MAX_TYPED_LENGTH = 60
-"""Longest title that must be typed to confirm. The verb replaces longer titles and titles that are not ASCII."""
+"""Maximum length of a title that the user types to confirm. For longer titles, the user types the verb."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Selection:
 
     @property
     def title(self) -> str:
-        """The title of a single item, else the number of items."""
+        """Title of the selected item, or the number of selected items."""
         return resource_writes.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
@@ -68,7 +68,7 @@ class Selection:
         )
 
     def _permission_sources(self, app: Shell) -> Sequence[Any]:
-        """Return the objects with the user's permissions. None in the place of an object that is not loaded."""
+        """Return the objects whose permissions apply to the items. None replaces an object that is not loaded."""
         resource, rights = self.resource, self.resource.permissions
         if rights.on_item:
             return [resource.permission_source(each) for each in self.items]
@@ -87,7 +87,7 @@ class Selection:
         return self.parent
 
     def is_leaving(self, user: str) -> bool:
-        """Return whether the deletion removes only this user from a team or the organization."""
+        """Return whether deleting the items only removes the user from a team or the organization."""
         user_ids = [self.resource.arguments_for(self.arguments, each).get("user_id") for each in self.items]
         return self.resource.permissions.allows_leaving and user_ids == [user]
 

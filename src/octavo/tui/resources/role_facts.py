@@ -18,12 +18,12 @@ from octavo.tui.widgets.safe_text import Words
 
 
 async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:
-    """Return why a member has a role in the open space or collection."""
+    """Return why a listed member has a role in the open space or collection."""
     return await _role_facts(live, arguments, arguments["at"], permission.user.id, permission.permission)
 
 
 async def role_facts_in_space(live: Live, arguments: Arguments, permission: permissions.SpacePermission) -> DetailFacts:
-    """Return why the open member has a role in a space."""
+    """Return why the open member has a role in one of the listed spaces."""
     return await _role_facts(live, arguments, permission.space.ref, arguments["user_id"], permission.permission)
 
 

@@ -125,7 +125,7 @@ OTHER_PARTS: Resource[Any] = Resource(
     columns=(TableColumn("NAME", "title"),),
     permissions=_EDITORS,
 )  # fmt: skip
-"""Parts that are shown and cannot be changed here: those of newer kinds, and published content."""
+"""Parts that can be shown but not edited: published content, and parts of unknown kinds."""
 _PART_RESOURCES: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
 
 

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 STATUS_INTERVAL = 1.0
 """Seconds between two status requests after an upload."""
 STATUS_REQUESTS = 60
-"""Most status requests after an upload."""
+"""Maximum number of status requests after an upload."""
 MAX_SHOWN = 400_000
-"""Most characters of a specification that are shown."""
+"""Maximum length in characters of the text that is shown for a specification."""
 _PENDING_STATES = ("pending", "progress")
 _METHODS = frozenset({"get", "put", "post", "delete", "options", "head", "patch", "trace"})
 
 
 async def specification_facts(live: Live, arguments: Arguments, specification: openapi.OpenApiSpec) -> DetailFacts:
-    """Return the latest version that the server could process."""
+    """Return facts about the latest version that the server could process."""
     if specification.last_version is None:
         return (("latest version", "no version processed yet"),)
     version = await live.send(openapi.GetLatestVersion(at=arguments["at"], spec_slug=specification.slug))
@@ -72,7 +72,7 @@ async def watch_processing(shell: Shell, arguments: Arguments, sent: Operation[A
 
 
 def _operation_count(text: openapi.VersionContent) -> str:
-    """Return the number of operations."""
+    """Return the number of operations in a specification, as text."""
     files = text.filesystem if isinstance(text.filesystem, dict) else {}
     count = 0
     for file in (files, *files.values()):

@@ -19,9 +19,9 @@ from octavo.tui.widgets import row_list
 from octavo.tui.widgets.row_list import Row
 
 MIN_COLUMN_WIDTH = 10
-"""Least width in cells of a column without a fixed width. A narrower column is hidden."""
+"""Minimum width in cells of a column without a fixed width. A narrower column is hidden."""
 MIN_FIRST_WIDTH = 21
-"""Least width in cells of the first column. Other columns are hidden first."""
+"""Minimum width in cells of the first column. Other columns are hidden to make room for this column."""
 
 
 class TableState:
