@@ -10,7 +10,7 @@ from octavo.settings import read as read_settings
 from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, reason_filter, space_filter, tab_settings
 
 
-def test_what_is_written_is_read_as_the_filter_it_was(tmp_path: Path) -> None:
+def test_saved_settings_restore_the_filter(tmp_path: Path) -> None:
     by = (reason_filter("mentioned"), space_filter("harbour-api", 'The "Harbour" API'))
     lines, left_out = tab_settings(by, "tide\x7f 🌊 \\", (), ())
     (tmp_path / FILE).write_text(lines.replace("\\u007f", ""), encoding="utf-8")
@@ -23,19 +23,19 @@ def test_what_is_written_is_read_as_the_filter_it_was(tmp_path: Path) -> None:
     )
 
 
-def test_a_tab_of_reasons_is_kept_with_them() -> None:
+def test_a_saved_tab_keeps_the_reasons_of_its_tab() -> None:
     lines, _ = tab_settings((space_filter("limpet", "Limpet"),), "", REASON_TABS["mine"][1], ())
     assert tomllib.loads(lines)["inbox"] == {
         "in Limpet": {"reasons": ["approved", "changes requested", "outdated"], "space": "limpet"}
     }
 
 
-def test_no_table_stands_there_twice() -> None:
+def test_saved_tabs_have_unique_names() -> None:
     lines, _ = tab_settings((space_filter("limpet", "L" * 60),), "", (), ("in " + "L" * 37,))
     assert list(tomllib.loads(lines)["inbox"]) == ["in " + "L" * 35 + " 2"]
 
 
-def test_what_settings_cannot_say_is_named() -> None:
+def test_filters_that_settings_cannot_express_are_named() -> None:
     unread = RowFilter("Read", "unread", "unread")
     assert tab_settings((unread,), "", (), ()) == ("", ["unread"])
     lines, left_out = tab_settings((unread, reason_filter("mentioned")), "", (), ())

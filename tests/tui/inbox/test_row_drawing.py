@@ -18,9 +18,7 @@ from tests.server.asking import START
         ("somebody of many names", "review"),
     ],
 )
-def test_why_a_row_is_there_is_said_in_full_where_that_leaves_its_title_most_of_the_cells(
-    person: str, said: str
-) -> None:
+def test_a_long_reason_is_shortened_to_leave_room_for_the_title(person: str, said: str) -> None:
     about = ChangeRequestRef(space_id="s", change_request_id="c")
     words = f"review requested by {person}"
     row = InboxRow("c", "review requested", (), words, "A title", "", START, "s", about, "1")

@@ -27,7 +27,7 @@ ROW = InboxRow(
 
 
 @pytest.mark.parametrize("room", [20, 46, 48, 60])
-def test_each_reason_is_a_line_and_the_age_is_never_cut(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_reason_is_one_line_and_the_age_is_never_truncated(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wording, "clock", lambda: TODAY)
     first, second = reason_lines(ROW, room).plain.split("\n")
     assert len(first) <= room

@@ -130,7 +130,7 @@ def filled(
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
-def test_every_request_can_be_filled_in_with_all_it_has(kind: type[Operation[Any]]) -> None:
+def test_every_request_can_be_filled_in_completely(kind: type[Operation[Any]]) -> None:
     made, written = filled(kind)
     assert made.errors == {}
     fields = asked(kind)
@@ -165,7 +165,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("kind", "name", "broken", "sentence"), LIMITS)
-def test_every_limit_that_is_broken_is_said_at_its_field(
+def test_a_broken_limit_is_reported_at_its_field(
     kind: type[Operation[Any]], name: str, broken: str, sentence: str
 ) -> None:
     field = next(each for each in asked(kind) if each.name == name)
@@ -186,7 +186,7 @@ IN_PATH = {
 
 
 @pytest.mark.parametrize(("kind", "field"), IN_PATH.values())
-def test_every_limit_of_what_stands_in_an_address_is_said_at_its_field(
+def test_a_broken_limit_of_a_path_parameter_is_reported_at_its_field(
     kind: type[Operation[Any]], field: FormField
 ) -> None:
     elsewhere = {name: value for name, value in known(kind).items() if name != field.name}
@@ -281,7 +281,7 @@ WHOLE: dict[str, str | None] = {
 }
 
 
-def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
+def test_a_declared_field_of_a_request_is_in_its_form() -> None:
     assert {each.name: each.kind for each in ALL} == {
         "title": "line",
         "note": "text",
@@ -342,7 +342,7 @@ def everything(**other: str | None) -> FormResult:
     return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, is_new=True)
 
 
-def test_what_is_written_becomes_what_the_model_has() -> None:
+def test_text_is_converted_to_the_values_of_the_model() -> None:
     made = everything(**WHOLE).operation
     assert isinstance(made, Everything)
     assert (made.count, made.share, made.live, made.tides) == (3, 0.5, False, ("neap", "spring"))
@@ -384,7 +384,7 @@ def test_what_is_written_becomes_what_the_model_has() -> None:
         ("headers", "a: 1", "Line 1, column 1: A must be text."),
     ],
 )
-def test_what_is_wrong_is_said_as_the_thing_and_what_it_must_be(name: str, text: str, sentence: str) -> None:
+def test_an_error_names_the_field_and_the_rule(name: str, text: str, sentence: str) -> None:
     made = everything(**{**WHOLE, name: text})
     assert made.operation is None
     assert made.errors[name].startswith(sentence), made.errors
@@ -395,7 +395,7 @@ def changed_from(now: BaseModel, **written: str | None) -> FormResult:
     return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, is_new=False)
 
 
-def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
+def test_null_is_offered_only_for_nullable_fields() -> None:
     now = Everything(
         at=SITE, title="Tides", note="x", level="low", count=3, place=Shore(length=2), pages=("https://a.b",)
     )
@@ -414,7 +414,7 @@ def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
     assert changed_from(now, headers="null").errors == {"headers": "You can change Headers, but you cannot remove it."}
 
 
-def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
+def test_a_change_in_a_nested_model_sends_the_whole_model() -> None:
     now = Everything(at=SITE, title="Tides", gauge=Gauge(name="Limpet", accurate=True))
     made = changed_from(now, **{"gauge.name": "Whelk"})
     assert made.changed_fields == {"gauge"}
@@ -427,7 +427,7 @@ def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
     assert turned.operation.place == Deep(below="st-1")
 
 
-def test_the_field_a_server_speaks_of_is_found() -> None:
+def test_the_field_in_a_server_error_is_found() -> None:
     assert field_in_error("sourceURL is wrong: gauge.name must be text.", ALL) == "gauge.name"
     assert field_in_error("colour must be a colour.", ALL) == "colour"
     assert field_in_error("The entitlement is used up.", ALL) == FORM
@@ -437,7 +437,7 @@ def test_the_field_a_server_speaks_of_is_found() -> None:
 @example({"gauges": "0\x1f"})
 @example({"gauges": "\n\x1f0"})
 @given(st.dictionaries(st.sampled_from([each.name for each in ALL]), st.none() | st.text(max_size=40)))
-def test_whatever_is_written_is_made_or_said_to_be_wrong(written: dict[str, str | None]) -> None:
+def test_any_text_makes_a_request_or_an_error(written: dict[str, str | None]) -> None:
     made = everything(**written)
     assert (made.operation is None) == bool(made.errors)
     assert set(made.errors) <= {FORM, *(each.name for each in ALL)}
@@ -448,7 +448,7 @@ def test_whatever_is_written_is_made_or_said_to_be_wrong(written: dict[str, str 
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
-def test_a_form_comes_back_from_the_editor_as_it_went(kind: type[Operation[Any]]) -> None:
+def test_a_form_survives_the_editor_unchanged(kind: type[Operation[Any]]) -> None:
     fields = asked(kind)
     begin, (_, written) = initial_texts(fields, None), filled(kind)
     for texts in (begin, written):
@@ -463,7 +463,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 
 @given(TEXTS, TEXTS.map(lambda text: f"{text}\nmore"), st.lists(TEXTS.filter(str.strip), max_size=3))
-def test_any_words_come_back_from_the_editor(title: str, note: str, stations: list[str]) -> None:
+def test_any_text_survives_the_editor(title: str, note: str, stations: list[str]) -> None:
     begin = initial_texts(ALL, None)
     listed = "\n".join(each.strip() for each in stations if len(each.splitlines()) == 1)
     texts = {**begin, "title": title, "note": note, "stations": listed}
@@ -471,7 +471,7 @@ def test_any_words_come_back_from_the_editor(title: str, note: str, stations: li
     assert {name: (text, texts[name]) for name, text in back.items() if not is_same_text(text, texts[name])} == {}
 
 
-def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> None:
+def test_text_that_cannot_be_parsed_survives_the_editor() -> None:
     begin = initial_texts(ALL, None)
     texts = {**begin, "headers": "X-Shore: [west", "count": "few", "live": "perhaps", "place.kind": "air"}
     assert yaml_to_texts(form_to_yaml("A form", ALL, begin, texts), ALL, begin) == texts
@@ -489,14 +489,14 @@ def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> 
         ("- a\n", 1, "Each value needs a name"),
     ],
 )
-def test_a_fault_of_what_comes_back_names_its_line(text: str, line: int, sentence: str) -> None:
+def test_an_error_in_yaml_names_its_line(text: str, line: int, sentence: str) -> None:
     with pytest.raises(YamlError) as fault:
         yaml_to_texts(text, ALL, initial_texts(ALL, None))
     assert fault.value.line == line
     assert fault.value.sentence.startswith(sentence)
 
 
-def test_names_are_said_as_people_say_them() -> None:
+def test_field_names_become_labels() -> None:
     assert [label_of(each) for each in ("sso_url", "default_site_space", "ai")] == [
         "SSO URL",
         "Default site space",

@@ -54,7 +54,7 @@ def part(structure: SiteStructure, name: str) -> Movable:
     return found
 
 
-def test_each_part_stands_before_what_is_in_it_and_is_found_by_the_words_of_that() -> None:
+def test_rows_list_each_part_before_its_children() -> None:
     rows = site_tree.part_rows(SITE)
     assert [(each.id, each.depth) for each in rows] == [
         ("one", 0), ("a", 1), ("b", 1), ("outer", 0), ("two", 1), ("c", 2), ("inner", 1), ("three", 2), ("four", 0),
@@ -62,7 +62,7 @@ def test_each_part_stands_before_what_is_in_it_and_is_found_by_the_words_of_that
     assert next(each for each in rows if each.id == "outer").child_titles == "two c inner three"
 
 
-def test_a_thousand_groups_in_each_other_are_listed() -> None:
+def test_a_thousand_nested_groups_are_listed() -> None:
     inner = group("g0")
     for number in range(1, 1000):
         inner = SectionGroup.model_construct(id=f"g{number}", title="", children=(inner,), sections=())
@@ -81,7 +81,7 @@ def test_a_thousand_groups_in_each_other_are_listed() -> None:
         ("four", 1, None),
     ],
 )
-def test_a_part_changes_places_with_its_neighbour_and_back(name: str, step: Any, after: str | None) -> None:
+def test_a_part_moves_one_place_and_back(name: str, step: Any, after: str | None) -> None:
     moved = part(SITE, name)
     position = site_tree.step_position(SITE, moved, step)
     if after is None:
@@ -106,14 +106,14 @@ def test_a_part_changes_places_with_its_neighbour_and_back(name: str, step: Any,
         (ROOT, "a", {None: "b"}),
     ],
 )
-def test_a_part_can_be_moved_into_what_holds_its_kind_and_is_not_in_it(
+def test_move_targets_accept_the_part_and_are_not_inside_it(
     structure: SiteStructure, name: str, holders: dict[str | None, str]
 ) -> None:
     found = site_tree.move_targets(structure, part(structure, name))
     assert {each.id: " ".join(one.id for one in each.children) for each in found} == holders
 
 
-def test_what_is_moved_says_what_it_stands_in() -> None:
+def test_a_moved_part_names_its_new_parent() -> None:
     position = Position(before=site_tree.pointer(part(SITE, "c")))
     then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer(part(SITE, "a")), position=position))
     assert outline(then) == "one(b) outer(two(a c) inner(three)) four"
@@ -124,7 +124,7 @@ def test_what_is_moved_says_what_it_stands_in() -> None:
     ("structure", "name", "before", "defaults"),
     [(SITE, "b", "a", "one b c"), (SITE, "two", "one", "a two c"), (ROOT, "b", "a", "b"), (SITE, "c", None, "one a c")],
 )
-def test_one_of_those_that_stand_together_is_the_default(
+def test_only_one_sibling_is_the_default(
     structure: SiteStructure, name: str, before: str | None, defaults: str
 ) -> None:
     chosen = part(structure, name)

@@ -44,7 +44,7 @@ def names(table: TableState) -> list[str]:
     return [each.user.name for each in table.sort_items(PEOPLE, str)]
 
 
-def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state: StateDb) -> None:
+def test_items_keep_their_order_until_a_sort_column_is_chosen(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     assert names(table) == ["ben", "Ada", "cleo"]
     table.sort_by(column(table, "NAME"))
@@ -54,7 +54,7 @@ def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state:
     assert table.sort_label == "sorted by name ▼"
 
 
-def test_what_has_no_value_comes_last_both_ways(state: StateDb) -> None:
+def test_items_without_a_value_come_last_in_both_directions(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     table.sort_by(column(table, "LAST SEEN"))
     assert names(table) == ["ben", "Ada", "cleo"]
@@ -62,7 +62,7 @@ def test_what_has_no_value_comes_last_both_ways(state: StateDb) -> None:
     assert names(table) == ["Ada", "ben", "cleo"]
 
 
-def test_columns_and_order_are_kept(state: StateDb) -> None:
+def test_columns_and_order_are_saved(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     table.sort_by(column(table, "JOINED"))
     table.toggle_column(column(table, "EMAIL"))
@@ -72,14 +72,14 @@ def test_columns_and_order_are_kept(state: StateDb) -> None:
     assert [each.title for each in again.columns] == [each.title for each in table.columns]
 
 
-def test_a_choice_with_a_column_that_has_another_title_now_hides_no_column(state: StateDb) -> None:
+def test_a_saved_choice_with_an_unknown_column_is_ignored(state: StateDb) -> None:
     state.set_fact("columns of organizations.ListMembers", ["PERSON", "ROLE"])
     assert [each.title for each in TableState(MEMBERS, state).columns] == [
         each.title for each in MEMBERS.columns if each.is_shown
     ]
 
 
-def test_one_column_always_stays(state: StateDb) -> None:
+def test_the_last_visible_column_cannot_be_hidden(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     for each in MEMBERS.columns:
         if each in table.columns:
@@ -87,31 +87,31 @@ def test_one_column_always_stays(state: StateDb) -> None:
     assert len(table.columns) == 1
 
 
-def test_a_filter_looks_in_columns_that_are_not_shown_too(state: StateDb) -> None:
+def test_a_filter_searches_hidden_columns(state: StateDb) -> None:
     table = TableState(MEMBERS, state)
     table.toggle_column(column(table, "EMAIL"))
     assert "ben@sea.example" in table.search_text(PEOPLE[0], str)
 
 
-def test_a_csv_is_read_by_others_and_reckons_nothing() -> None:
+def test_csv_is_readable_and_contains_no_formulas() -> None:
     columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE", "LAST SEEN")]
     said = as_csv(columns, (member('=HYPERLINK("x"), "y"', None, 2),), str)
     assert said == 'name,role,last seen\r\n"\'=HYPERLINK(""x""), ""y""",Guest,2026-01-02T00:00:00+00:00\r\n'
 
 
-def test_a_table_of_markdown_stays_one() -> None:
+def test_special_characters_do_not_break_a_markdown_table() -> None:
     columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE")]
     assert as_markdown(columns, (member("a|b\\"),), str) == "| Name | Role |\n| --- | --- |\n| a\\|b\\\\ | Reader |\n"
 
 
-def test_json_has_all_that_is_known_but_what_is_secret() -> None:
+def test_json_contains_all_fields_except_secrets() -> None:
     server = McpServer(id="m", name="Tides", url="https://tides.example", headers={"Authorization": "Bearer s3cret"})
     said = as_json((server,), frozenset({"headers"}))
     assert json.loads(said)[0]["name"] == "Tides"
     assert "s3cret" not in said
 
 
-def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state: StateDb) -> None:
+def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None:
     asked: list[str] = []
 
     def name(thing: Member) -> str:
@@ -137,7 +137,7 @@ def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state:
     assert asked == ["ben", "Ada", "cleo"]
 
 
-def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it(state: StateDb) -> None:
+def test_the_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     title = "Saltmarsh Instruments"
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
     table = TableState(SITES, state)
@@ -146,7 +146,7 @@ def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_besi
         assert title in shown, f"{width}: {shown}"
 
 
-def test_names_beyond_those_shown_are_counted() -> None:
+def test_titles_beyond_the_limit_are_counted() -> None:
     names = [f"team {number}" for number in range(MAX_TITLES + 2)]
     assert first_titles(names[:MAX_TITLES], "more effects") == names[:MAX_TITLES]
     assert first_titles(names, "more effects") == [*names[:MAX_TITLES], "and 2 more effects"]
