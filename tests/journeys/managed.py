@@ -38,7 +38,7 @@ from octavo.tui.resources.reference_lists import reference_lists
 from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.chooser import Choice
-from tests.tui.resources.test_form_values import fitting
+from tests.tui.resources.test_form_values import valid_text
 
 NOOR = "noor-haddad"
 """Administers the organization."""
@@ -221,7 +221,7 @@ class Forms:
         if field.kind in ("choice", "choices"):
             return list(reversed(field.choices))
         found = [each.value for each in await self._choices(kind, known, field)]
-        return found[-MOST:] or [fitting(field)]
+        return found[-MOST:] or [valid_text(field)]
 
     async def called(self, kind: Resource[Any], known: Arguments, field: FormField, value: str) -> str:
         """What is typed to pick something."""

@@ -1,4 +1,4 @@
-"""Each kind of thing as it is declared: its operations, and what names one of them."""
+"""The declarations of resources: operations, IDs, forms, and labels of codes and fields."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.tui.resources.resource import Resource
 from octavo.tui.shell.info_facts import is_coded, of_fields
 
 LINES = 40
-"""No kind takes more lines than these."""
+"""Maximum number of lines of a declaration."""
 
 
 def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[str, Resource[Any]]]:
@@ -63,7 +63,7 @@ HERE = {"at": OrganizationRef(organization_id="o")}
 
 @pytest.mark.parametrize(("subdomain", "is_there"), [("saltmarsh", True), ("Salt marsh!", False), ("s" * 90, False)])
 def test_a_table_with_invalid_arguments_is_not_available(subdomain: str, is_there: bool) -> None:
-    """Answers are tolerated, requests are strict: what a server says need not be anything one can ask with."""
+    """Responses may contain values that are not valid in requests."""
     kind = organization_resources.SUBDOMAIN
     assert not kind.is_available(HERE)
     assert kind.is_available({**HERE, "subdomain": subdomain}) == is_there
@@ -76,7 +76,7 @@ def test_an_item_with_an_invalid_id_has_no_valid_ids(slug: str, is_named: bool) 
 
 
 CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.items())
-"""The kinds that can be created, by name."""
+"""The resources with a create operation, by name."""
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])

@@ -1,4 +1,4 @@
-"""Forms of every request there is: filled in with what fits, and with what breaks each limit."""
+"""Forms of every request, filled in with valid text, and with text that breaks each limit."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ STRUCTURES: dict[str, Any] = {
     "font_faces": [{"weight": 400, "storageKey": "uploads/acme/1"}],
 }
 ONE_OF = {"openapi.Create": ("source.text",), "openapi.Put": ("source.text",)}
-"""Fields that are left out where others are filled in."""
+"""Fields that stay empty because another field of the same choice is filled in."""
 
 
-def known(kind: type[Operation[Any]]) -> dict[str, Any]:
-    """What a form of an operation does not ask: where it happens, and what its path names."""
+def arguments_of(kind: type[Operation[Any]]) -> dict[str, Any]:
+    """Return the arguments that a form does not ask for: the place, and the parameters of the path."""
     spec = SPECS[kind]
     place = (
         {"at": spec.places[0].model_validate(dict.fromkeys(spec.places[0].model_fields, "x1"))} if spec.places else {}
@@ -63,12 +63,12 @@ def known(kind: type[Operation[Any]]) -> dict[str, Any]:
     return {**place, **dict.fromkeys(in_path(spec), "x1")}
 
 
-def asked(kind: type[Operation[Any]]) -> tuple[FormField, ...]:
-    return fields_of(kind, leave_out=frozenset(known(kind)))
+def form_fields(kind: type[Operation[Any]]) -> tuple[FormField, ...]:
+    return fields_of(kind, leave_out=frozenset(arguments_of(kind)))
 
 
-def fitting(field: FormField) -> str:
-    """Something that fits, as it is written."""
+def valid_text(field: FormField) -> str:
+    """Return valid text for a field."""
     if field.kind == "structure":
         return yaml_values.to_yaml(STRUCTURES[field.name])
     kind = field.item_kind if field.kind == "list" and field.item_kind is not None else field.kind
@@ -89,8 +89,8 @@ def fitting(field: FormField) -> str:
     return words or "Tides and more"[: field.max_length]
 
 
-def too_much(field: FormField) -> list[tuple[str, str]]:
-    """What breaks each of its limits, with words of the sentence that says so."""
+def invalid_texts(field: FormField) -> list[tuple[str, str]]:
+    """Return texts that break each limit of a field, with a part of the expected error."""
     broken = []
     if field.kind in ("line", "text", "secret", "reference") and field.max_length is not None:
         broken.append(("x" * (field.max_length + 1), f"may have at most {field.max_length} character"))
@@ -116,36 +116,36 @@ def too_much(field: FormField) -> list[tuple[str, str]]:
     return broken
 
 
-def filled(
+def filled_texts(
     kind: type[Operation[Any]], other: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[FormResult, dict[str, str | None]]:
-    fields = asked(kind)
+    fields = form_fields(kind)
     begin = initial_texts(fields, None)
     written: dict[str, str | None] = dict(begin)
     for field in fields:
         if field.is_active(written) and field.name not in ONE_OF.get(SPECS[kind].name, ()):
-            written[field.name] = fitting(field)
+            written[field.name] = valid_text(field)
     written |= other
-    return build_request(kind, fields, known(kind), begin, written, is_new=True), written
+    return build_request(kind, fields, arguments_of(kind), begin, written, is_new=True), written
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
 def test_every_request_can_be_filled_in_completely(kind: type[Operation[Any]]) -> None:
-    made, written = filled(kind)
+    made, written = filled_texts(kind)
     assert made.errors == {}
-    fields = asked(kind)
+    fields = form_fields(kind)
     assert made.operation is not None
-    assert made.operation.model_fields_set - known(kind).keys() == {field.operation_field for field in fields}
-    # What it says is what the model makes of the same as JSON.
+    assert made.operation.model_fields_set - arguments_of(kind).keys() == {field.operation_field for field in fields}
+    # The JSON of the request makes the same model again.
     sent = encode(made.operation).body or {}
     aliased = dict(sent.items())
-    assert kind.model_validate({**known(kind), **aliased}) == made.operation
-    # And a form that begins with it has nothing to send.
+    assert kind.model_validate({**arguments_of(kind), **aliased}) == made.operation
+    # A form that starts with this model has nothing to send.
     begin = initial_texts(fields, made.operation)
     for field in fields:
         if field.is_active(written) and field.kind != "date":
             assert yaml_or_text(field, begin[field.name]) == yaml_or_text(field, written[field.name])
-    again = build_request(kind, fields, known(kind), begin, begin, is_new=False)
+    again = build_request(kind, fields, arguments_of(kind), begin, begin, is_new=False)
     assert (again.operation, again.changed_fields, again.errors) == (None, frozenset(), {})
 
 
@@ -159,8 +159,8 @@ def yaml_or_text(field: FormField, text: str | None) -> Any:
 LIMITS = [
     pytest.param(kind, field.name, broken, sentence, id=f"{SPECS[kind].name}-{field.name}-{broken[:12] or 'empty'}")
     for kind in WRITES
-    for field in asked(kind)
-    for broken, sentence in too_much(field)
+    for field in form_fields(kind)
+    for broken, sentence in invalid_texts(field)
 ]
 
 
@@ -168,9 +168,9 @@ LIMITS = [
 def test_a_broken_limit_is_reported_at_its_field(
     kind: type[Operation[Any]], name: str, broken: str, sentence: str
 ) -> None:
-    field = next(each for each in asked(kind) if each.name == name)
+    field = next(each for each in form_fields(kind) if each.name == name)
     tags = {when.name: min(when.values) for when in field.conditions}
-    made, _ = filled(kind, {**tags, **needed(kind, tags), name: broken})
+    made, _ = filled_texts(kind, {**tags, **texts_of_choices(kind, tags), name: broken})
     assert made.operation is None
     assert sentence in made.errors[name], made.errors
     assert made.errors[name].endswith(".")
@@ -182,17 +182,17 @@ IN_PATH = {
     for field in fields_of(kind)
     if field.name in in_path(spec)
 }
-"""One of each sort of what stands in an address, which a form asks for where it is not known."""
+"""One field for each type of path parameter. A form asks for the parameter if it is not known."""
 
 
 @pytest.mark.parametrize(("kind", "field"), IN_PATH.values())
 def test_a_broken_limit_of_a_path_parameter_is_reported_at_its_field(
     kind: type[Operation[Any]], field: FormField
 ) -> None:
-    elsewhere = {name: value for name, value in known(kind).items() if name != field.name}
+    elsewhere = {name: value for name, value in arguments_of(kind).items() if name != field.name}
     fields = [each for each in fields_of(kind, leave_out=frozenset(elsewhere)) if each.is_required or each == field]
-    fits = {each.name: fitting(each) for each in fields}
-    for written, sentence in ((fits[field.name], ""), *too_much(field)):
+    fits = {each.name: valid_text(each) for each in fields}
+    for written, sentence in ((fits[field.name], ""), *invalid_texts(field)):
         made = build_request(
             kind, fields, elsewhere, initial_texts(fields, None), {**fits, field.name: written}, is_new=True
         )
@@ -200,9 +200,9 @@ def test_a_broken_limit_of_a_path_parameter_is_reported_at_its_field(
         assert (field.name in made.errors) == bool(sentence)
 
 
-def needed(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
-    """What goes with other tags than those that were filled in."""
-    return {each.name: fitting(each) for each in asked(kind) if each.conditions and each.is_active(tags)}
+def texts_of_choices(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
+    """Return valid text for the fields that belong to the given choices."""
+    return {each.name: valid_text(each) for each in form_fields(kind) if each.conditions and each.is_active(tags)}
 
 
 # One of each kind
@@ -324,7 +324,7 @@ def test_a_declared_field_of_a_request_is_in_its_form() -> None:
 
 
 class Single(Operation[None], put="/single", again=True):
-    """Has fields that take at most one."""
+    """Has fields that accept at most one character or item."""
 
     at: SiteRef
     initial: Annotated[str, Field(max_length=1)]
@@ -449,8 +449,8 @@ def test_any_text_makes_a_request_or_an_error(written: dict[str, str | None]) ->
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
 def test_a_form_survives_the_editor_unchanged(kind: type[Operation[Any]]) -> None:
-    fields = asked(kind)
-    begin, (_, written) = initial_texts(fields, None), filled(kind)
+    fields = form_fields(kind)
+    begin, (_, written) = initial_texts(fields, None), filled_texts(kind)
     for texts in (begin, written):
         back = yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin)
         there = {each.name for each in fields if each.is_active(texts)}
@@ -506,7 +506,7 @@ def test_field_names_become_labels() -> None:
 
 
 def test_visibility_of_specification_is_not_explained_as_that_of_site() -> None:
-    """The fields have the same name and other values."""
+    """The two fields have the same name, but different options."""
     (field,) = (each for each in fields_of(openapi.Update) if each.name == "visibility")
     assert [description_of(field, each) for each in field.choices] == [
         "only members can see the specification",

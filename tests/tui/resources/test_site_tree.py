@@ -1,4 +1,4 @@
-"""Where parts of a site stand, and where they stand once they are moved."""
+"""The rows of a site structure, and the results of moving parts and of setting the default."""
 
 from __future__ import annotations
 
