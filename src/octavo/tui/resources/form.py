@@ -228,10 +228,10 @@ class FormDialog(Dialog[None]):
         limits = (
             "" if row is None else _CHOICE_HINTS[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
         )
-        texts = (row.field.hint, limits) if row is not None else ()
+        parts = (row.field.hint, limits) if row is not None else ()
         if row is not None and row.field.upload_kind:
-            texts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
-        hint = " · ".join(each.rstrip(".") for each in texts if each)
+            parts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
+        hint = " · ".join(each.rstrip(".") for each in parts if each)
         self.query_one(".form--about", ChangingText).update(safe_lines(hint))
 
     @property
@@ -334,7 +334,7 @@ class FormDialog(Dialog[None]):
         """Edit the form as YAML in the user's editor."""
         state, shell = self.state, self._shell
         self._save_draft_now()
-        hint = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
+        note = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
         result = edit_text(
             shell,
             state.to_yaml(),
@@ -342,7 +342,7 @@ class FormDialog(Dialog[None]):
             name="form",
             suffix=".yaml",
             keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
-            about=hint,
+            about=note,
             line=state.yaml_error_line,
         )
         if not isinstance(result, Edited):

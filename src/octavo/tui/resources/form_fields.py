@@ -305,14 +305,14 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
     ]
 
 
-def _simplified(field: FormField, result: list[FormField] | None) -> list[FormField] | None:
+def _simplified(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
     """Return the fields of a nested model. If the model has a single field, it gets the label of the model's own
     field."""
-    if not result:
+    if not nested:
         return None
-    if len(result) > 1 or result[0].group != field.label:
-        return result
-    single = result[0]
+    if len(nested) > 1 or nested[0].group != field.label:
+        return nested
+    single = nested[0]
     return [replace(single, label=field.label, group="", hint=single.hint or field.hint, is_nullable=field.is_nullable)]
 
 
@@ -324,21 +324,21 @@ def _constants(
     ]
     if len(models) > 1:
         tag = annotation.tag or _tag_of(models)
-        chosen = texts.get(f"{name}.{tag}")
-        models = [each for each in models if tag and chosen in get_args(each.model_fields[tag].annotation)]
+        chosen_tag = texts.get(f"{name}.{tag}")
+        models = [each for each in models if tag and chosen_tag in get_args(each.model_fields[tag].annotation)]
     for model in models:
         for inner, info in model.model_fields.items():
-            condition, inner_name = (*json_path, _json_name(model, inner)), f"{name}.{inner}"
-            if (option := _constant_of(info)) is not None:
-                yield condition, option
+            inner_path, inner_name = (*json_path, _json_name(model, inner)), f"{name}.{inner}"
+            if (constant := _constant_of(info)) is not None:
+                yield inner_path, constant
             else:
-                yield from _constants(condition, inner_name, _unwrap(info.annotation, info.metadata), texts)
+                yield from _constants(inner_path, inner_name, _unwrap(info.annotation, info.metadata), texts)
 
 
 def _constant_of(info: FieldInfo) -> Any:
     """Return the only possible value of a field, such as a tag. None if the field has several."""
-    options = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
-    return options[0] if len(options) == 1 else None
+    values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+    return values[0] if len(values) == 1 else None
 
 
 def _tag_of(models: Sequence[type[BaseModel]]) -> str:
@@ -376,8 +376,8 @@ def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
 
 
 def _discriminator(limits: Sequence[Any]) -> str:
-    result = (each.discriminator for each in limits if isinstance(each, FieldInfo))
-    return next((each for each in result if isinstance(each, str)), "")
+    names = (each.discriminator for each in limits if isinstance(each, FieldInfo))
+    return next((each for each in names if isinstance(each, str)), "")
 
 
 def _with_limits(field: FormField, limits: Sequence[Any]) -> FormField:
@@ -432,8 +432,8 @@ def _limit_labels(field: FormField) -> Iterator[str]:
 
 
 def _pattern(limits: Sequence[Any]) -> str | None:
-    result = (each.pattern for each in limits if isinstance(each, StringConstraints))
-    return next((str(each) for each in result if each is not None), None)
+    patterns = (each.pattern for each in limits if isinstance(each, StringConstraints))
+    return next((str(each) for each in patterns if each is not None), None)
 
 
 def _is_id(annotation: _Annotation) -> bool:
@@ -472,8 +472,8 @@ def label_of(name: str, *, is_reference: bool = False) -> str:
     """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
     if is_reference:
         name = name.removesuffix("_id")
-    options = field_label(name)
-    return options[:1].upper() + options[1:]
+    words = field_label(name)
+    return words[:1].upper() + words[1:]
 
 
 @cache

@@ -120,13 +120,13 @@ class FormUploads:
         """Return the operation with all files uploaded or read. `report_progress` is called with the progress. Raises ApiError,
         NotSendable."""
         replacements: dict[tuple[str, str], str] = {}
-        references = list(dict.fromkeys(_files_in(operation)))
+        paths = list(dict.fromkeys(_files_in(operation)))
         checked_files = {
             (kind, text): await asyncio.to_thread(uploads.check_file, _path(text), kind)
-            for kind, text in references
+            for kind, text in paths
             if kind != "text"
         }
-        for kind, text in references:
+        for kind, text in paths:
             if kind == "text":
                 replacements[kind, text] = await asyncio.to_thread(uploads.read_text, text)
             else:
@@ -432,8 +432,8 @@ class FormState:
         return SubmittedForm(operation, response)
 
     def _add_error(self, sentence: str, *, for_whole_form: bool = False) -> str:
-        now_text = [each for each in self.fields if each.is_active(self.texts)]
-        self.server_errors[FORM if for_whole_form else field_in_error(sentence, now_text)] = (
+        active_fields = [each for each in self.fields if each.is_active(self.texts)]
+        self.server_errors[FORM if for_whole_form else field_in_error(sentence, active_fields)] = (
             f"{sentence[:1].upper()}{sentence[1:]}"
         )
         return sentence
@@ -482,6 +482,6 @@ class FormState:
         )
 
 
-def _quoted(result: FormField, texts: str | None) -> str:
-    text = result.label_of(" ".join((texts or "").split()))
+def _quoted(field: FormField, text_of_field: str | None) -> str:
+    text = field.label_of(" ".join((text_of_field or "").split()))
     return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""

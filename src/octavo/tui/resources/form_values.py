@@ -282,14 +282,14 @@ def _list_item(field: FormField, number: int, line: str) -> Any:
 
 def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
     """Return the first error of each field."""
-    values_by_path: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
+    errors_by_field: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
     for error in validation_error.errors(include_url=False, include_input=False):
         name, inner_path = _field_of(error, fields)
-        values_by_path.setdefault(name, []).append((error, inner_path))
+        errors_by_field.setdefault(name, []).append((error, inner_path))
     by_name = {each.name: each for each in fields}
     return {
         name: _error_sentence(by_name.get(name), errors, texts.get(name) or "")
-        for name, errors in values_by_path.items()
+        for name, errors in errors_by_field.items()
     }
 
 
@@ -332,11 +332,11 @@ def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[i
     return ("" if parsed is None else f"Line {parsed.line + lines_above}, column {parsed.column}: "), path
 
 
-def _dotted_path(inner_path: Sequence[int | str]) -> str:
+def _dotted_path(parts: Sequence[int | str]) -> str:
     """Return the path to a value in an object, for example `items[0].name`."""
     path = ""
-    for path_part in inner_path:
-        path += f"[{path_part}]" if isinstance(path_part, int) else f".{path_part}" if path else path_part
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
     return path
 
 

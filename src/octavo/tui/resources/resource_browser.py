@@ -403,10 +403,10 @@ class BrowserScreen(ListView[Any]):
             self._show_details()
             self.refresh_bindings()
 
-    def name_of(self, name: str) -> str:
+    def name_of(self, item_id: str) -> str:
         """Return the name of the item with an ID, or the ID itself if the name is not loaded."""
-        arguments = self.shell.workspace.space(name) or self.shell.workspace.organization
-        return arguments.title if arguments is not None and arguments.id == name else self._names.get(name, name)
+        place = self.shell.workspace.space(item_id) or self.shell.workspace.organization
+        return place.title if place is not None and place.id == item_id else self._names.get(item_id, item_id)
 
     def draw_list(self) -> None:
         if not self.levels:
