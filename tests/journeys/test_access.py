@@ -39,7 +39,7 @@ async def to_row(run: Run, name: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_everywhere(stage: Stage) -> None:
+async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         # Not the whole truth without roles that are given at several places, levels that keep out, and in a parent.
         changes: tuple[Operation[Any], ...] = (
@@ -75,7 +75,7 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
 
 
 @pytest.mark.before_release
-async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_space_below(stage: Stage) -> None:
+async def test_a_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
         await open_kind(run, "members who can merge")
@@ -128,7 +128,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
 
 
 @pytest.mark.before_release
-async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_member_to_why(stage: Stage) -> None:
+async def test_the_space_tree_leads_to_access_and_to_the_reason_for_a_role(stage: Stage) -> None:
     async with stage.play(NOOR, start="content") as run:
         await run.see("Harbour API")
         await run.press("A")

@@ -252,13 +252,13 @@ def telling(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
 
 
 @pytest.mark.parametrize("start", VIEWS)
-async def test_one_of_some_kinds_is_made_changed_and_deleted_by_keys(furnished_stage: Stage, start: str) -> None:
+async def test_items_of_some_tables_are_created_edited_and_deleted(furnished_stage: Stage, start: str) -> None:
     await manage(furnished_stage, start, OFTEN[start])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("start", VIEWS)
-async def test_one_of_every_kind_is_made_changed_and_deleted_by_keys(furnished_stage: Stage, start: str) -> None:
+async def test_items_of_every_table_are_created_edited_and_deleted(furnished_stage: Stage, start: str) -> None:
     await manage(furnished_stage, start, {kind.name for _, kind in all_of(VIEWS[start])})
 
 

@@ -98,7 +98,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_does(stage: Stage) -> None:
+async def test_unknown_values_are_not_reported_before_the_user_edits_them(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(sites.Update)
@@ -112,7 +112,7 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
 
 
 @pytest.mark.before_release
-async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage: Stage) -> None:
+async def test_text_of_a_form_survives_esc_and_quitting(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -136,7 +136,7 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
 
 
 @pytest.mark.before_release
-async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) -> None:
+async def test_a_server_error_is_shown_at_its_field_and_the_text_stays(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
         dialog = await form.settings()
@@ -156,7 +156,7 @@ async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(stage: Stage) -> None:
+async def test_a_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.settings()
@@ -174,7 +174,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
 
 
 @pytest.mark.before_release
-async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
+async def test_a_value_that_another_user_already_set_is_not_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -186,7 +186,7 @@ async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(stage: Stage) -> None:
+async def test_long_and_multiline_text_is_not_changed_by_the_form(stage: Stage) -> None:
     address = f"https://sea.example/{'x' * 1500}"
     server = mcp_servers.McpServer(id="m1", name="Tides\u202e", url=address, headers={"X": "y"})
     section = site_structure.SiteSection(id="s1", title="Tides", description="High\nand low")
@@ -208,7 +208,7 @@ async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(s
 
 
 @pytest.mark.before_release
-async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
+async def test_a_form_can_be_closed_while_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -229,7 +229,7 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_it_names_is_picked(stage: Stage) -> None:
+async def test_references_are_chosen_from_a_list(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": PEOPLE})
@@ -249,9 +249,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_typed(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference_lists, "ITEMS_READ", 40)
     some = ReferenceList(
         organizations.ListMembers(at=AT, limit=20),
@@ -286,7 +284,7 @@ class Kinds(Operation[None], put="/users/me", again=True):
 
 
 @pytest.mark.before_release
-async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage: Stage) -> None:
+async def test_dates_colors_secrets_and_choices_have_their_own_inputs(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.open(Kinds)
@@ -322,7 +320,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
 
 
 @pytest.mark.before_release
-async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:
+async def test_fields_of_a_choice_appear_with_the_choice(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
         dialog = await form.open(redirects.Create, reference_lists={"destination.site_space_id": SITE_SPACES})
@@ -347,7 +345,7 @@ async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_what_may_be_a_secret_is_hidden_until_it_is_asked_for(stage: Stage) -> None:
+async def test_secrets_are_hidden_until_they_are_revealed(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(mcp_servers.Create)
@@ -371,7 +369,7 @@ path.write_text(Path({next!r}).read_text(encoding="utf-8"), encoding="utf-8")
 """
 
 
-async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
+async def test_a_form_is_edited_as_yaml_and_faulty_yaml_is_kept(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
@@ -415,7 +413,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
 
 
 @pytest.mark.before_release
-async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stage) -> None:
+async def test_a_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -443,7 +441,7 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         assert len(run.gate.sent(teams.Create)) == 1
 
 
-async def test_a_field_that_takes_an_object_shows_an_example(stage: Stage) -> None:
+async def test_an_object_field_shows_an_example(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(mcp_servers.Create)
