@@ -462,7 +462,7 @@ async def test_missing_permissions_to_create_or_edit_are_named(stage: Stage) -> 
         await run.hear("does not let you change members")
 
 
-class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, again=True):
+class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
     """What makes a team, with one more field."""
 
     title: teams.Title

@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from octavo.api.labels import field_label, label
 from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
-from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
+from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
 from octavo.tui.widgets.wording import plural
 
@@ -210,9 +210,9 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
         return replace(limited, kind="date")
     if annotation.type is not str:
         return replace(limited, is_masked=_is_hidden((annotation.type,)))
-    if any(isinstance(each, Hidden) for each in annotation.limits):
+    if any(isinstance(each, Secret) for each in annotation.limits):
         return replace(limited, kind="secret", is_masked=True)
-    if known := next((each for each in annotation.limits if isinstance(each, Known)), None):
+    if known := next((each for each in annotation.limits if isinstance(each, KnownValues)), None):
         return replace(limited, kind="choice", choices=known.values)
     pattern = _pattern(annotation.limits)
     if _is_id(annotation):
@@ -441,11 +441,11 @@ def _is_id(annotation: _Annotation) -> bool:
 
 
 def _is_hidden(kinds: Sequence[Any]) -> bool:
-    """Return whether an annotation contains `Hidden`."""
+    """Return whether an annotation contains `Secret`."""
     pending = list(kinds)
     while pending:
         each = pending.pop()
-        if isinstance(each, Hidden):
+        if isinstance(each, Secret):
             return True
         pending += get_args(each)
     return False
