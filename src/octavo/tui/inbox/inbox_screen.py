@@ -95,7 +95,7 @@ def _scroll_preview(view: InboxScreen, step: int) -> None:
 def _choose_filter(_: Shell, view: InboxScreen) -> None:
     rows = view.rows_of_tab(view.sections.current)
     available = tabs.available_filters(rows, view.narrowing.by, view.marked_rows.unread, view.space_title)
-    choices = [(each, plural(left, "item")) for each, left in available]
+    choices = [(each, plural(count, "item")) for each, count in available]
     save = partial(_save_filter, view) if _is_filtered(view) else None
     view.narrowing.choose("Filter by…", choices, save)
 
@@ -231,7 +231,7 @@ class InboxScreen(ListView[InboxRow]):
         self.shell.workspace.organization_changed.subscribe(self, self._change_organization)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_rows())
         self.feed.changed.subscribe(self, lambda _: self._show_rows())
-        self.set_interval(_STATUS_INTERVAL, self._end_snoozes)
+        self.set_interval(_STATUS_INTERVAL, self._refresh_times)
         self.set_class(self.app.size.width < 100 and self.app.size.height < _MIN_PREVIEW_LINES, "-no-preview")
         self.feed.begin()
         self.subscriptions.rest_on(*self.feed.lists)
@@ -244,7 +244,7 @@ class InboxScreen(ListView[InboxRow]):
         self.subscriptions.rest_on(*self.feed.lists)
         self._show_rows()
 
-    def _end_snoozes(self) -> None:
+    def _refresh_times(self) -> None:
         if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked_rows.snoozed):
             self.feed.look_again()
         self._update_status()
@@ -287,9 +287,9 @@ class InboxScreen(ListView[InboxRow]):
         snapshot = self.snapshot
         failed = [each for each in snapshot.failed if not (each.is_unreached and tab_rows)]
         if failed:
-            choices = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-            first_failed = failed[0].label
-            self.rows.state.fail(f"Could not load {first_failed}", f"{failed[0].cause}{choices}")
+            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            label = failed[0].label
+            self.rows.state.fail(f"Could not load {label}", f"{failed[0].cause}{more}")
         elif snapshot.failed:
             self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):

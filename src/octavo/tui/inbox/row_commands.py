@@ -119,11 +119,11 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
     marks, feed = selected.marks, selected.feed
     marks_before = marks.sort(selected.rows)
 
-    async def back() -> None:
+    async def restore() -> None:
         await marks.restore(*keys)
         feed.look_again()
 
-    async def again() -> None:
+    async def remove_again() -> None:
         for row, until in marks_before.snoozed:
             await marks.snooze(row, until=until)
         await marks.mark_done(*marks_before.done)
@@ -131,7 +131,9 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
 
     message = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
     app.writes.change(
-        LocalChange(f"move {_items_label(selected.rows)} back to the inbox", back, again, "Removed from the inbox."),
+        LocalChange(
+            f"move {_items_label(selected.rows)} back to the inbox", restore, remove_again, "Removed from the inbox."
+        ),
         said=message,
     )
 
@@ -145,17 +147,17 @@ def _mark_change(
 ) -> LocalChange:
     feed, marks = selected.feed, selected.marks
 
-    async def do() -> None:
+    async def apply() -> None:
         await mark()
         feed.look_again()
 
-    async def back() -> None:
+    async def restore() -> None:
         await marks.restore(*(row.key for row in rows))
         if rows:
             selected.after_undo(rows[0])
         feed.look_again()
 
-    return LocalChange(title, do, back, undo_message)
+    return LocalChange(title, apply, restore, undo_message)
 
 
 def _items_label(rows: Sequence[InboxRow]) -> str:
@@ -175,14 +177,14 @@ def snooze_end_label(until: datetime | None, now: datetime) -> str:
 def mark_unread(app: Shell, selected: SelectedRows) -> None:
     """Mark the rows as unread."""
 
-    async def say() -> None:
+    async def save() -> None:
         try:
             await selected.marks.mark_unread(*selected.rows)
         except NotSaved as error:
             app.say(f"Could not mark {_items_label(selected.rows)} as unread: {error}", tone="failed")
         selected.feed.look_again()
 
-    app.background(say())
+    app.background(save())
 
 
 # Drafts and changes in the outbox

@@ -33,7 +33,7 @@ def open_create_form(
     live = app.session.live
     undo_factory = resource.prepare_undo(live, arguments) if resource.prepare_undo is not None else None
 
-    def sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(operation: Operation[Any], response: Any) -> None:
         name = _created_title(resource, response)
         undo = (
             _undo_creation(live, resource, arguments, operation, response)
@@ -72,7 +72,7 @@ def open_create_form(
             verb="Create" if resource.create_notice is None else resource.create_label,
             required_fields=resource.required_fields,
             intro=resource.create_intro or resource.description,
-            on_sent=sent,
+            on_sent=on_sent,
         )
     )
 
@@ -81,7 +81,7 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
     """Open the form of an action."""
     item_arguments, name = resource.arguments_for(arguments, item), resource.title(item)
 
-    def sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(operation: Operation[Any], response: Any) -> None:
         app.say(f"{name} {action.done_text}.")
         app.writes.is_final(f"You cannot undo “{action.name}” by pressing u.")
         if resource.after_write is not None:
@@ -97,7 +97,7 @@ def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, 
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=action.name,
             intro=action.help,
-            on_sent=sent,
+            on_sent=on_sent,
         )
     )
 
@@ -109,11 +109,11 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
     name = resource.title(item)
     item_arguments = resource.arguments_for(arguments, item)
 
-    async def read() -> Model | None:
+    async def load() -> Model | None:
         current = await resource_writes.load_item(live, resource, arguments, item)
         return None if current is None else resource.as_update(current)
 
-    def sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(operation: Operation[Any], response: Any) -> None:
         undo = _reverse_edit(operation, resource.as_update(item), item_arguments)
         app.say(f"Changed {name}.", undo=undo is not None)
         if undo is None:
@@ -130,10 +130,10 @@ def open_edit_form(app: Shell, resource: Resource[Any], arguments: Arguments, it
             title=name,
             arguments=item_arguments,
             item=resource.as_update(item),
-            item_reader=read,
+            item_reader=load,
             draft_name=f"form {resource.name} {resource.key(item)} {_place_path(resource, arguments)}",
             reference_lists=_reference_lists(app, resource, item_arguments),
-            on_sent=sent,
+            on_sent=on_sent,
         )
     )
 
@@ -147,7 +147,7 @@ def open_bulk_edit_form(
     item_arguments = resource.arguments_for(arguments, first)
     count = plural(len(items), resource.singular, resource.plural)
 
-    def sent(operation: Operation[Any], response: Any) -> None:
+    def on_sent(operation: Operation[Any], response: Any) -> None:
         values = {name: getattr(operation, name) for name in operation.model_fields_set if name not in item_arguments}
         clear_selection()
         app.writes.send(
@@ -167,7 +167,7 @@ def open_bulk_edit_form(
             reference_lists=_reference_lists(app, resource, item_arguments),
             verb=f"Change {count}",
             intro="Fields that you leave empty stay unchanged in all selected items.",
-            on_sent=sent,
+            on_sent=on_sent,
         )
     )
 
@@ -183,12 +183,12 @@ async def _send_bulk_edit(
 ) -> SendResult[DirectUndo]:
     reverse_operations: list[tuple[str, Operation[Any]]] = []
 
-    def note(item: Any, sent: Operation[Any]) -> None:
+    def add_reverse(item: Any, sent: Operation[Any]) -> None:
         undo = _reverse_edit(sent, resource.as_update(item), resource.arguments_for(arguments, item))
         if undo is not None:
             reverse_operations.append((resource.title(item), undo))
 
-    note(first, operation)
+    add_reverse(first, operation)
     for number, item in enumerate(others, start=1):
         each = build_operation(type(operation), {**resource.arguments_for(arguments, item), **values})
         try:
@@ -197,7 +197,7 @@ async def _send_bulk_edit(
             done = f"Changed {number} of {len(others) + 1} {resource.plural} before the error occurred."
             sentence = f"Could not change {resource.title(item)}: {error} {done}"
             return SendResult("refused", sentence, error=error)
-        note(item, each)
+        add_reverse(item, each)
     count = plural(len(others) + 1, resource.singular, resource.plural)
     return SendResult(
         "done",
@@ -286,14 +286,14 @@ def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments)
     """Return the spaces and collections to create an item in. Those without permission are disabled."""
     lists = _reference_lists(app, resource, arguments)
 
-    def only(reference_list: ReferenceList, permission: str) -> ReferenceList:
+    def restricted(reference_list: ReferenceList, permission: str) -> ReferenceList:
         def choice(each: Any) -> Choice[str]:
             missing = lacks_right((each,), permission, f"create {resource.plural} there", "space or collection")
             return replace(reference_list.choice_of(each), off=missing or "")
 
         return replace(reference_list, choice_of=choice)
 
-    return {name: only(lists[name], permission) for name, permission in resource.permissions.place_fields.items()}
+    return {name: restricted(lists[name], permission) for name, permission in resource.permissions.place_fields.items()}
 
 
 def _place_path(resource: Resource[Any], arguments: Arguments) -> str:
