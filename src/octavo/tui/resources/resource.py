@@ -2,8 +2,8 @@
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
-        create=redirects.Create, update=redirects.Update, delete=redirects.Delete, named=by("site_redirect_id"),
-        title=lambda each: each.source, columns=(Column("SOURCE", "source"), ...),
+        create=redirects.Create, update=redirects.Update, delete=redirects.Delete, ids=id_argument("site_redirect_id"),
+        title=lambda each: each.source, columns=(TableColumn("SOURCE", "source"), ...),
     )
 
 `BrowserScreen` derives the table, the details, the forms and the confirmations from the declaration. A new kind of item
@@ -165,15 +165,14 @@ class TableCommand:
     name: str
     """Title of the command."""
     run: Callable[[Shell, Any], None]
-    """Runs the command at an `CreateTarget`."""
+    """Runs the command for a `CreateTarget`."""
     operation: type[Operation[Any]]
     """Operation that the command needs. The command is disabled if the server does not have the operation."""
 
 
 @dataclass(frozen=True)
 class RequiredPermissions:
-    """Permissions needed to write, by their names in the API. Empty if only the server knows whether a write is
-    allowed."""
+    """Names of the permissions needed to write. Empty if only the server can check the permission."""
 
     create: str = "admin"
     update: str = "admin"
@@ -181,10 +180,8 @@ class RequiredPermissions:
     on_item: bool = False
     """Edit and delete need permissions on the item itself, not on the place that contains it."""
     place_fields: Mapping[str, str] = field(default_factory=dict)
-    """Fields that name a space or collection, with the permission needed there to create an item.
-
-    An item in a space or collection is checked against the permissions there, not against those of the listed place.
-    """
+    """Fields that name a space or collection, with the permission to create an item there. The permissions of that
+    space or collection replace those of the listed place."""
     allows_leaving: bool = False
     """Whether users may remove themselves without the permission, for example from a team."""
 
@@ -224,12 +221,12 @@ class Resource(Generic[M]):
     default_sort: str = ""
     """Title of the column for the initial order. Empty for the order of the server."""
     resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """Returns the resource and the item of a row, in a list with items of several kinds. Such a list cannot be
-    sorted."""
+    """Returns the resource and the item of a row, in a list with items of several kinds. Such a list has a fixed
+    order."""
     row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
     """Resources of the rows in a list with items of several kinds, by their names in that list."""
     add_item: Callable[[Shell, Any], None] | None = None
-    """Asks which kind of item to create at an `CreateTarget`, in a list with items of several kinds."""
+    """Asks which kind of item to create for a `CreateTarget`, in a list with items of several kinds."""
     route: Callable[[M], Route | None] = lambda item: None
     """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
@@ -245,8 +242,8 @@ class Resource(Generic[M]):
     """Read-only command of the table."""
     derive: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
     """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
-    unavailable_reason: Callable[[Any], str | None] = lambda inside: None
-    """Returns why a parent has no such items, before any request. None if it may have some."""
+    unavailable_reason: Callable[[Any], str | None] = lambda parent: None
+    """Returns why a parent has no such items, before any request. None if the parent may have some."""
     permissions: RequiredPermissions = RequiredPermissions()
     details: Callable[[M], DetailFacts] = lambda item: ()
     """Returns facts for the top of the details, besides the fields of an item."""
@@ -289,14 +286,13 @@ class Resource(Generic[M]):
     delete_verbs: tuple[str, str] = ("delete", "deleted")
     """Verb of the deletion and its past participle, for example `remove` and `removed`. A title follows both."""
     container: str = ""
-    """Noun for the container that the deletion removes an item from, for example `team`. Empty if the item itself is
-    deleted."""
+    """Noun for the container that the deletion removes an item from, for example `team`. Empty for a real deletion."""
     required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in to create an item, although the API does not require them."""
     url_of: Callable[[M], str | None] = lambda item: None
     """Returns the URL of an item, if its `urls` field does not contain the URL."""
     count_in: Callable[[Any], int | None] = lambda parent: None
-    """Returns the number of items that a parent reports. None if the parent reports none."""
+    """Returns the number of items according to their parent. None if the parent does not contain the number."""
 
     @property
     def heading(self) -> str:
@@ -369,8 +365,8 @@ def build_full_list(operation: type[Operation[Any]], arguments: Arguments) -> Op
     return build_operation(operation, {**arguments, **_limit(operation, PAGE_SIZE)})
 
 
-def _limit(operation: type[Operation[Any]], page: int) -> Arguments:
-    return {"limit": page} if page and issubclass(operation, Listing) else {}
+def _limit(operation: type[Operation[Any]], page_size: int) -> Arguments:
+    return {"limit": page_size} if page_size and issubclass(operation, Listing) else {}
 
 
 def names_by_id(response: Any) -> dict[str, str]:
