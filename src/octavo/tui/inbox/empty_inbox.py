@@ -35,7 +35,7 @@ def summary_lines(
     now: datetime,
     width: int,
 ) -> list[Content]:
-    """Return the text as centered lines of at most `width` cells."""
+    """Return the lines of the text, centered in `width` cells."""
     content_width = max(20, min(width - 4, _MAX_WIDTH))
     indent = " " * max(2, (width - content_width) // 2)
     lines: list[Content] = [

@@ -58,7 +58,7 @@ _LIST_KEYBAR = (
 _STATUS_INTERVAL = 5.0
 """Seconds between two updates of “updated 5s ago” in the status line."""
 _MIN_PREVIEW_LINES = 30
-"""Lines of a narrow terminal that fit the list and the preview. In smaller ones the inbox starts without preview."""
+"""Minimum height in lines of a narrow terminal for the preview below the list. A lower inbox starts without preview."""
 _EMPTY_MESSAGE = "Nothing needs your attention."
 
 
@@ -192,7 +192,7 @@ class InboxScreen(ListView[InboxRow]):
     def __init__(self) -> None:
         super().__init__()
         self.marked_rows = MarkedRows()
-        """The rows in the inbox, snoozed and done."""
+        """The rows of the inbox, divided into active, snoozed and done rows."""
         self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
         self.statuses = RequestStatuses(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
@@ -373,7 +373,7 @@ class InboxScreen(ListView[InboxRow]):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """IDs of the first commands in the key bar while the list has the focus."""
+        """IDs of the commands at the start of the key bar while the list has the focus."""
         return _LIST_KEYBAR if self.rows.has_focus else ()
 
     @property

@@ -51,7 +51,7 @@ class SelectedRows:
 
 
 def done_label(app: Shell, selected: SelectedRows) -> str | None:
-    """Return the label of the key for rows that are done or snoozed. None for other rows."""
+    """Return the label “Move back” for rows that are done or snoozed. None for other rows."""
     return "Move back" if selected.is_removed else None
 
 
@@ -261,7 +261,7 @@ class ReadMarker:
     """Marks a row as read after the cursor stays on it."""
 
     DELAY = 1.0
-    """Seconds that the cursor stays on the row."""
+    """Seconds that the cursor stays on a row before the row is marked as read."""
 
     def __init__(self, feed: InboxFeed, app: Shell) -> None:
         self._feed, self._app = feed, app

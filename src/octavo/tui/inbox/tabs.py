@@ -80,7 +80,7 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
-    """Sort rows that are ordered by urgency. `space` returns the title of a space."""
+    """Sort rows that are ordered by urgency. `space_title` returns the title of a space."""
     if order == "space":
         titles = {each: space_title(each) for each in {row.space_id for row in rows}}
         return sorted(rows, key=lambda row: (not row.space_id, fold(titles[row.space_id]), row.space_id))
@@ -110,8 +110,7 @@ def is_thread(row: InboxRow) -> bool:
 def available_filters(
     rows: Sequence[InboxRow], active: Sequence[RowFilter], unread: frozenset[str], space_title: Callable[[str], str]
 ) -> list[tuple[RowFilter, int]]:
-    """Return filters that can be added, with the number of rows that each leaves. Filters without effect are
-    omitted."""
+    """Return the filters that can be added, with the number of rows that match. Filters without effect are omitted."""
     filters = []
     for each in _all_filters(rows, unread, space_title):
         candidates = filter_rows(rows, [other for other in active if other.kind != each.kind])
@@ -155,7 +154,7 @@ def tab_settings(
 ) -> tuple[str, list[str]]:
     """Return the lines for a tab with the given filters, and the names of the filters that settings cannot express.
 
-    The lines are empty if settings can express none of the filters. `taken`: names of other tabs.
+    The lines are empty if settings can express none of the filters. `taken_names`: names of other tabs.
     """
     filters_by_kind = {each.kind: each for each in filters}
     reason_names = [filters_by_kind["Reason"].value] if "Reason" in filters_by_kind else list(reasons)
@@ -174,7 +173,7 @@ def tab_settings(
 
 
 def _free_name(name: str, taken_names: Collection[str]) -> str:
-    """Return a name for a tab, with a number if the name is taken, because a table cannot be repeated in TOML."""
+    """Return a unique name for a tab, with a number if needed, because TOML does not allow a table twice."""
     printable = " ".join("".join(each if each.isprintable() else " " for each in name).split())
     candidate, number = printable[:LONGEST_NAME].strip(), 2
     while candidate in taken_names:

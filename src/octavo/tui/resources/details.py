@@ -90,7 +90,7 @@ LITERAL_FACTS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdo
 
 
 class Details(VerticalScroll, can_focus=False):
-    """Facts about one item. The table has the focus, so the screen scrolls the details with `read_on`."""
+    """Facts about one item. The table keeps the focus, and its keys scroll the details with `read_on`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Details {

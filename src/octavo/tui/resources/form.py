@@ -49,7 +49,7 @@ _FILE_HINTS = {
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
 _LONG_FORM = 4000
-"""Characters in all fields from which the form is validated after a pause, not after each key."""
+"""Total length in characters above which the form is validated after a pause instead of after each key."""
 
 
 def open_form(request: FormRequest) -> None:
@@ -79,7 +79,7 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
 
 
 class FormDialog(Dialog[None]):
-    """A form. The result of the dialog is always None: `FormState` sends the form, also after the dialog was closed."""
+    """The dialog of a form. `FormState` sends the form, even after the dialog was closed."""
 
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
@@ -152,7 +152,7 @@ class FormDialog(Dialog[None]):
         self.call_after_refresh(self._limit_height)
 
     def _limit_height(self) -> None:
-        """Limit the height of the fields on a low screen, so that the message and the buttons stay visible."""
+        """Limit the height of the fields, so that the message and the buttons stay visible on a low screen."""
         if not self.query(".form--body"):
             return
         frame, fields_container = self.query_one(Frame), self.query_one(".form--body")
@@ -191,7 +191,7 @@ class FormDialog(Dialog[None]):
             self._validate_form()
 
     def _validate_form(self) -> None:
-        """Validate the form: show errors, and the fields that belong to the choices made."""
+        """Validate the form. Show its errors, and the fields that belong to the current choices."""
         state, self._validation_timer = self.state, None
         if not self.query(".form--buttons"):
             return
@@ -214,7 +214,7 @@ class FormDialog(Dialog[None]):
 
     @property
     def _footer(self) -> str:
-        """The number of changed fields, and the keys."""
+        """Footer of the frame: the number of changed fields, and the main keys."""
         changed = sum(self.state.is_changed(name) for name in self._rows)
         count = [f"{plural(changed, 'field')} changed"] if changed else []
         return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])

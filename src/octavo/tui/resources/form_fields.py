@@ -45,13 +45,13 @@ FieldKind = Literal[
 """Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
 _MULTILINE_LENGTH = 1024
-"""Maximum length from which a text without a pattern gets a multi-line input."""
+"""Maximum length above which a text field without a pattern gets a multi-line input."""
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
 @dataclass(frozen=True)
 class VisibleWhen:
-    """The condition that another field, `name`, has one of some values."""
+    """A condition for showing a field: another field, `name`, has one of some values."""
 
     name: str
     values: frozenset[str]
@@ -68,7 +68,7 @@ class FormField:
     kind: FieldKind
     label: str = ""
     group: str = ""
-    """Label of the nested model, if that model has several fields."""
+    """Label of the nested model that contains the field. Empty if the model has no other field."""
     hint: str = ""
     """Explanation for the user: the docstring of the field in the model."""
     is_required: bool = False
@@ -80,7 +80,7 @@ class FormField:
     """Minimum number of characters, or of items in a list."""
     max_length: int | None = None
     format: str = ""
-    """Required format, as the end of a sentence with “must be”."""
+    """Required format, worded to follow “must be”."""
     minimum: float | None = None
     maximum: float | None = None
     item_kind: FieldKind | None = None
@@ -90,14 +90,14 @@ class FormField:
     upload_kind: str = ""
     """Kind of upload that fills the field from a file. Empty if the field accepts no file."""
     example: str = ""
-    """Example of the text."""
+    """Example of a valid text."""
     conditions: tuple[VisibleWhen, ...] = ()
     default: Any = None
-    """Value that the API uses if the field is missing."""
+    """Value that the API uses if the request omits the field."""
 
     @property
     def operation_field(self) -> str:
-        """Name of the operation's field that contains this field."""
+        """Name of the field of the operation that contains this field."""
         return self.name.partition(".")[0]
 
     @property
@@ -306,8 +306,7 @@ def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, .
 
 
 def _simplified(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
-    """Return the fields of a nested model. If the model has a single field, it gets the label of the model's own
-    field."""
+    """Return the fields of a nested model. A single nested field takes the label of the field that holds the model."""
     if not nested:
         return None
     if len(nested) > 1 or nested[0].group != field.label:
@@ -342,7 +341,7 @@ def _constant_of(info: FieldInfo) -> Any:
 
 
 def _tag_of(models: Sequence[type[BaseModel]]) -> str:
-    """Return the field in which each model has a different constant. Empty if there is no such field."""
+    """Return the name of the field that has a different constant in each model. Empty if there is no such field."""
     for name in models[0].model_fields:
         options = [_constant_of(each.model_fields[name]) if name in each.model_fields else None for each in models]
         if None not in options and len(set(options)) == len(options):
@@ -351,7 +350,7 @@ def _tag_of(models: Sequence[type[BaseModel]]) -> str:
 
 
 def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
-    """Return an annotation without `Annotated` and None."""
+    """Split a type annotation into its types and limits, without `Annotated` and None."""
     result = list(limits)
     while get_origin(annotation) is Annotated:
         annotation, *metadata = get_args(annotation)
@@ -452,7 +451,7 @@ def _is_hidden(kinds: Sequence[Any]) -> bool:
 
 
 def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
-    """Return the kind of upload in an annotation, with `deep` also inside models. Empty if there is none."""
+    """Return the kind of upload in an annotation, and with `deep` also in nested models. Empty if there is none."""
     pending = list(kinds)
     while pending:
         each = pending.pop()
@@ -488,7 +487,7 @@ def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
 
 @cache
 def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of fields in a module, by class. Cached, because `inspect` reads the whole module per
+    """Return the docstrings of the fields in a module, by class. Cached: `inspect` would read the module for each
     class."""
     try:
         source = inspect.getsource(sys.modules[module])

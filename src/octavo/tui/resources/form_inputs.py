@@ -112,7 +112,7 @@ class MaskedEditor(TextEditor):
 
 
 def _move_to_end(editor: TextArea) -> TextArea:
-    """Move the cursor to the end, where line inputs have it too."""
+    """Move the cursor to the end of the text, where it is in a line input."""
     editor.cursor_location = editor.document.end
     return editor
 
@@ -121,7 +121,7 @@ class FieldRow(Vertical):
     """A field of a form: its label, its input, and below that its error."""
 
     def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
-        """`is_picked`: the value is chosen from a list instead of typed."""
+        """`is_picked`: the user chooses the value from a list instead of typing it."""
         super().__init__(id=id, classes="form--field")
         self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
@@ -168,11 +168,12 @@ class FieldRow(Vertical):
 
     @property
     def text(self) -> str:
-        """The text in the input, or the original text before the first key: the input may show sanitized characters."""
+        """The text of the field: until the user types, the original text, because the input shows sanitized
+        characters."""
         return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
     def set_text(self, text: str | None) -> None:
-        """Replace the text."""
+        """Replace the text of the field."""
         text = text or ""
         if text == self.text:
             return
@@ -189,7 +190,7 @@ class FieldRow(Vertical):
             self.input.words = f"{label} ▾"
 
     def show_state(self, sentence: str, *, changed: bool) -> None:
-        """Show an error, and mark the field if it has changed."""
+        """Show the error of the field, and mark the field if it has changed."""
         error_line = self.query_one(".form--wrong", ChangingText)
         error_line.update(safe_lines(sentence))
         error_line.display = bool(sentence)
@@ -220,7 +221,7 @@ SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
 
 @dataclass
 class _PickerState:
-    """The options of a field as far as they are loaded, and the picker that shows them."""
+    """The picker of a field, and its options as far as they are loaded."""
 
     options: OptionList
     is_loading: bool = False
@@ -293,7 +294,7 @@ class FormPickers:
         self._labels.setdefault(field.name, {}).update({each.value: each.title for each in choices})
 
     def pick(self, field: FormField) -> None:
-        """Open the choices of a field, or switch yes and no."""
+        """Open the choices of a field. A field for yes or no is switched instead."""
         text = self._state.texts[field.name] or ""
         if field.kind == "yes or no":
             switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}

@@ -77,7 +77,7 @@ def is_path(text: str | None) -> bool:
 
 
 def with_placeholder(field: FormField, text: str | None) -> str | None:
-    """Return the text to validate: a path gets a placeholder URL, because the field must contain a URL."""
+    """Return the text to validate. A path is replaced by a placeholder URL where the API requires a URL."""
     return (
         PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
     )
@@ -162,7 +162,7 @@ def _path(text: str) -> str:
 
 
 def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
-    """Return the upload kinds and paths in a request."""
+    """Return the kind of upload and the path of each file in a request."""
     for name, each in value if isinstance(value, BaseModel) else ():
         kind = _upload_kind(value, name)
         if isinstance(each, str) and kind and _is_file(kind, each):
@@ -202,13 +202,13 @@ _MAYBE_SENT = "The change may already have been made. Check the list before you 
 
 
 ItemReader = Operation[Any] | Callable[[], Awaitable[Model | None]]
-"""Operation or function that loads the item as it is now. The function returns None if the item was deleted. Raises
+"""Operation or function that loads the current item. A function returns None if the item was deleted. Raises
 ApiError."""
 
 
 @dataclass(frozen=True)
 class FormRequest:
-    """The task of a form: the operation to fill in, and the item to change."""
+    """The operation that a form fills in, the item to change, and the texts of the dialog."""
 
     shell: Shell
     operation: type[Operation[Any]]
@@ -255,12 +255,11 @@ class SubmittedForm:
 
     operation: Operation[Any]
     response: Any
-    """None if the response was lost, but the change was made."""
+    """Response of the server. None if the response was lost, but the change was made."""
 
 
 class FormState:
-    """The text of a form and the state of sending it. Outlives the dialog, which can be closed while the form is
-    sent."""
+    """The text of a form, and the state of sending the form. The dialog can be closed before the form is sent."""
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
@@ -465,7 +464,7 @@ class FormState:
         return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
     async def _was_applied(self, result: FormResult) -> bool:
-        """Return whether the item has the values that were sent, after the response was lost."""
+        """Return whether the item has the values that were sent. Used if the response was lost."""
         if self.form.item_reader is None:
             return False
         try:

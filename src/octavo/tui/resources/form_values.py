@@ -39,7 +39,7 @@ class FormResult:
     """The operation of a form, or the errors in it."""
 
     operation: Operation[Any] | None
-    """None if the form has errors or no changes."""
+    """The operation to send. None if the form has errors or no changes."""
     errors: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Error sentences by field name, or under `FORM` for the whole form."""
     changed_fields: frozenset[str] = frozenset()

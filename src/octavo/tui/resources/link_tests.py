@@ -1,4 +1,4 @@
-"""Tests where links of a site lead, finds its broken redirects, and searches the site."""
+"""Tests links of a site, finds broken redirects, and searches the site."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MarkedRedirect(redirects.Redirect):
 def with_problems(
     listed: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[redirects.Redirect]:
-    """Return the redirects with their problems, once the site structure is loaded."""
+    """Return the redirects with their problems. Without the site structure, the redirects are returned unchanged."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return listed
@@ -64,7 +64,7 @@ def with_problems(
 def page_lists(
     listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
 ) -> Sequence[Operation[Any]]:
-    """Return the operations that load the titles of target pages: the page trees of their spaces."""
+    """Return the operations that load the pages that redirects lead to, for the titles of these pages."""
     structure = responses.get(site_structure.Get)
     if structure is None:
         return ()
@@ -75,7 +75,7 @@ def page_lists(
 
 
 def problem_label(end: str) -> Words:
-    """Return the cell for a problem."""
+    """Return the table cell for a problem of a redirect."""
     return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
 
 
@@ -102,14 +102,14 @@ class LinkTestResult:
 
     @property
     def summary(self) -> str:
-        """Number of redirects on the site, and of broken ones."""
+        """Number of redirects on the site, and number of broken redirects, as text."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
         problems = " and ".join(plural(number, what) for number, what in counts if number)
         return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
 
 
 async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> DetailFacts:
-    """Return where a redirect leads, and how many redirects of the site are broken."""
+    """Return facts about a redirect: its target, and the number of broken redirects on the site."""
     result = await test_link(live, arguments["at"], redirect.source)
     is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
     page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
@@ -240,7 +240,7 @@ async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
 
 
 def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
-    """Return the steps of a link as facts."""
+    """Return the steps and the result of a link test as facts."""
     first, *further_steps = result.chain.steps
     facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in further_steps)]
     match result.chain.end:

@@ -48,7 +48,7 @@ def _team_role(membership: teams.Membership) -> str | None:
 
 
 def _invite_notice(op: invites.Invite, response: invites.Invited | None) -> str:
-    """Return how many people an invitation added, and who was not invited."""
+    """Return the notice after an invitation: how many members are new, and who was not invited."""
     if response is None:
         return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
     added, rejected = response.invited, response.failed_sso_emails
@@ -331,5 +331,5 @@ def _root_arguments(organization: Organization) -> Arguments:
 
 
 def create_screen() -> BrowserScreen:
-    """Return the view of the organization."""
+    """Create the view of the organization."""
     return BrowserScreen("admin", "Admin", TABLES, _root_arguments)

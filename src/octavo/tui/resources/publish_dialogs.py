@@ -38,7 +38,7 @@ class SiteSnapshot:
     site: Site
     structure: SiteStructure
     active_links: int | None
-    """Number of active share links. None if the server does not list them."""
+    """Number of active share links. None if the list cannot be loaded."""
     redirects: int | None
 
     @property
@@ -73,7 +73,7 @@ async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 
 async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
-    """Return why a share link has no URL yet, and whether visitors need it. Raises ApiError."""
+    """Return facts about a share link: why it has no URL yet, and whether visitors need it. Raises ApiError."""
     site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
@@ -135,7 +135,7 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 
 
 def publish_facts(snapshot: SiteSnapshot) -> Shown:
-    """Return who will see what at which link, and what stays hidden."""
+    """Return the facts before publishing: audience, link, contents, and parts that stay hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
     if start := _start_page(snapshot):
@@ -161,7 +161,7 @@ def publish_facts(snapshot: SiteSnapshot) -> Shown:
 
 
 def unpublish_facts(snapshot: SiteSnapshot) -> Shown:
-    """Return which links stop working, and what stays."""
+    """Return the facts before unpublishing: links that stop working, and data that stays."""
     site = snapshot.site
     facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
     facts.append(Fact("care", "hides", _contents(snapshot)))

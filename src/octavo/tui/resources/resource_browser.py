@@ -1,4 +1,4 @@
-"""The resource tables: a list of tables on the left, the rows of one, and below them the details of the selected row."""
+"""The view of the resource tables: the list of tables, the rows of one table, and the details of the selected row."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BrowserLevel:
     resource: Resource[Any] = field(init=False)
     """The selected table."""
     positions: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """Filter and key of the selected row that a table had when the user left it, by the plural of the table."""
+    """Filter and key of the selected row when the user left a table, by the plural of the resource."""
 
     def __post_init__(self) -> None:
         self.resource = self.resources[0]
@@ -117,7 +117,7 @@ def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
 
 
 def structure_target(view: BrowserScreen) -> structure_commands.StructureTarget | None:
-    """Return the visible site structure and the selected part. None without a table."""
+    """Return the visible site structure and the selected part. None if no table is visible."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
@@ -207,8 +207,7 @@ class BrowserScreen(ListView[Any]):
         resources: tuple[Resource[Any], ...],
         arguments: Callable[[Organization], Arguments],
     ) -> None:
-        """Create the view for the mode `view`. `arguments` returns the arguments at the top level besides the
-        organization."""
+        """Create the view named `view`. `arguments` returns arguments for the top level, besides the organization."""
         super().__init__()
         self.VIEW = view
         self._title, self._resources, self._root_arguments = title, resources, arguments
@@ -604,7 +603,7 @@ def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) 
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:
-    """Open the selected row at its first table, or at the table `table`."""
+    """Open the selected row at the child table `table`, or at its first child table."""
     if (item := view.rows.item) is None:
         return
     level, resource = view.level, view.level.resource
@@ -618,7 +617,7 @@ def open_selected_row(view: BrowserScreen, table: str = "") -> None:
 
 
 class PendingNavigation:
-    """Navigation that waits until a list is loaded: to an item, or by a number of tables."""
+    """A navigation that continues when a list is loaded: open an item, or move by some tables."""
 
     def __init__(self, view: BrowserScreen) -> None:
         self._view = view
@@ -626,7 +625,7 @@ class PendingNavigation:
         self._steps = 0
 
     def move(self, step: int) -> None:
-        """Select the table that many places further down, as soon as the tables are there."""
+        """Move the selection by `step` tables as soon as the tables are there."""
         self._steps = max(0, self._steps + step)
 
     def open_item(self, resource: str, key: str, child_table: str) -> None:

@@ -1,4 +1,4 @@
-"""Forms that create and edit items: single items, several at once, and undo."""
+"""Forms that create items, edit one or several items, or run an action, with their undo."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def open_create_form(
 
 
 def open_action_form(app: Shell, resource: Resource[Any], arguments: Arguments, item: Any, action: Action[Any]) -> None:
-    """Open the form of an action."""
+    """Open the form of an action, for example of an upload."""
     item_arguments, name = resource.arguments_for(arguments, item), resource.title(item)
 
     def on_sent(operation: Operation[Any], response: Any) -> None:

@@ -100,5 +100,6 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
 
 
 async def load_all(live: Live, operation: Listing[Any]) -> list[Any]:
-    """Return all items of a list. Raises ApiError, PaginationError among them if the list does not end."""
+    """Return all items of a list, from all of its pages. Raises ApiError, or PaginationError if the list does not
+    end."""
     return [item async for page in read_pages(live.send, operation) for item in page.items]

@@ -41,7 +41,7 @@ _SET_DEFAULT = Action[Any](
 
 
 def _visitor_effects(each: site_structure.SiteSpace | site_structure.SiteSection) -> list[str]:
-    """Return what visitors lose when a part is removed from the site."""
+    """Return sentences about the effects on visitors if a part is removed from the site."""
     if each.default:
         return [
             f"Visitors to {each.urls.published or 'the site'} currently see this item first. After you remove it, they will see another item first."
@@ -51,7 +51,7 @@ def _visitor_effects(each: site_structure.SiteSpace | site_structure.SiteSection
 
 
 def _removed_spaces(each: site_structure.SiteSection) -> str:
-    """Return which spaces are removed from the site with a section."""
+    """Return a sentence about the spaces that are removed from the site together with a section."""
     names = ", ".join(space.title or space.id for space in each.site_spaces)
     title = site_tree.title_of(each)
     return f"The spaces in {title} will also be removed from the site: {names}." if names else f"{title} has no spaces."
@@ -329,5 +329,5 @@ TABLES = (SITES,)
 
 
 def create_screen() -> BrowserScreen:
-    """Return the view of sites."""
+    """Create the view of sites."""
     return BrowserScreen("sites", "Sites", TABLES, lambda organization: {})

@@ -54,7 +54,7 @@ def noun_of(part: Part) -> str:
 
 
 def children_of(part: Part) -> tuple[Part, ...]:
-    """Return the direct children of a part with the ID of their parent, which some servers omit."""
+    """Return the children of a part, each with the ID of its parent, which some servers omit."""
     match part:
         case SiteSection():
             return tuple(each.model_copy(update={"section": part.id}) for each in part.site_spaces)
@@ -104,7 +104,7 @@ def pointer(part: Movable) -> Pointer:
 
 
 def movable_children(structure: SiteStructure, parent: str | None) -> list[Movable]:
-    """Return the movable children of a part, or of the site."""
+    """Return the children of a part, or of the site, that can be moved."""
     if parent is None:
         result: Sequence[Part] = structure.structure
     else:
@@ -137,11 +137,11 @@ class MoveTarget:
     """A possible parent of a part."""
 
     id: str | None
-    """None for the site itself."""
+    """ID of the parent. None for the site itself."""
     title: str
     depth: int
     children: tuple[Movable, ...]
-    """Children of the parent without the part itself."""
+    """Children of the parent, without the part that moves."""
 
 
 def move_targets(structure: SiteStructure, part: Movable) -> list[MoveTarget]:
@@ -222,5 +222,5 @@ def sibling_default(structure: SiteStructure, part: Movable) -> Movable | None:
 
 
 def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
-    """Return whether a part is a space of `parent`, or else a section."""
+    """Return whether a part is a space in the section `parent`. Without `is_space`, whether it is a section."""
     return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)

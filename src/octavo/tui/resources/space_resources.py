@@ -33,7 +33,7 @@ def _grant_again(
 
 
 def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
-    """Return the operations that undo a grant: users and teams get their previous roles again."""
+    """Return a function that builds the undo of a grant: members and teams get their previous roles again."""
     changes: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
     for resource, kind, change, remove in (
         (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
@@ -65,7 +65,7 @@ _GRANT_INTRO = "The role applies to this space or collection and to everything i
 
 
 def _grant_notice(grant: permissions.Grant, response: None) -> str:
-    """Return how many members and teams a role was given to."""
+    """Return the notice after a grant: how many members and teams got the role."""
     counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
     recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
     return (
@@ -138,7 +138,7 @@ ACCESS_TABLES = (EVERYONE, MERGERS, MEMBER_ROLES, TEAM_ROLES)
 
 
 def space_arguments(arguments: Arguments, space: str) -> Arguments:
-    """Return what names a space and its organization to operations."""
+    """Return the arguments that name a space and its organization to operations."""
     organization = arguments.get("organization_id") or arguments["at"].organization_id
     return {"at": SpaceRef(space_id=space), "organization_id": organization}
 

@@ -33,7 +33,7 @@ class StructureTarget:
     site: Model
     site_ref: SiteRef
     structure: SiteStructure | None
-    """None if the table on the screen is not a structure."""
+    """The structure in the table. None if the table shows something else."""
     part: Movable | None
 
     def why_not_moved(self) -> str | None:
@@ -54,7 +54,7 @@ class StructureTarget:
 def structure_target(
     kind: Resource[Any], arguments: Arguments, parent: Model, response: Any, row: Any
 ) -> StructureTarget:
-    """Return the target of the structure commands from the state of a table."""
+    """Return the target of the structure commands, given the selected table and row."""
     structure = response if isinstance(response, SiteStructure) and kind.list is site_structure.Get else None
     part = row.part if isinstance(row, PartRow) and not isinstance(row.part, OtherPart) else None
     return StructureTarget(parent, arguments["at"], structure, part)
@@ -136,7 +136,7 @@ def _move(
 def _undo_with(
     app: Shell, reverse: Operation[Any] | None, title: str, message: str
 ) -> Callable[[Any], DirectUndo] | None:
-    """Return the undo that sends `reverse`. None without such an operation."""
+    """Return an undo that sends the operation `reverse`. None if `reverse` is None."""
     if reverse is None:
         return None
     undo_write = partial(send_plain, app.session.live, reverse, f"Could not undo “{title}”")
@@ -214,7 +214,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
-    """Return the section and the section group that contain a part, or that the part itself is."""
+    """Return the section and the section group that a part belongs to. The part itself can be one of them."""
     parts = {each.id: each for each, _ in site_tree.walk(structure)}
     parent = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None
