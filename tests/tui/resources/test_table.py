@@ -13,7 +13,7 @@ from octavo.api.sites import Site
 from octavo.api.users import User
 from octavo.data.state_db import StateDb
 from octavo.tui.resources.organization_resources import MEMBERS
-from octavo.tui.resources.resource import TableColumn
+from octavo.tui.resources.resource import ResourceColumn
 from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
 from octavo.tui.resources.site_resources import SITES
 from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
@@ -30,7 +30,7 @@ def member(name: str, role: str | None = "read", seen: int | None = None) -> Mem
 PEOPLE = (member("ben", "edit", 2), member("Ada", None, 9), member("cleo", "admin", None))
 
 
-def column(table: TableState, title: str) -> TableColumn[Member]:
+def column(table: TableState, title: str) -> ResourceColumn[Member]:
     return next(each for each in table.resource.columns if each.title == title)
 
 
@@ -119,7 +119,7 @@ def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None
         return thing.user.name
 
     table = TableState(MEMBERS, state)
-    by, role = TableColumn[Member]("NAME", name), column(table, "ROLE")
+    by, role = ResourceColumn[Member]("NAME", name), column(table, "ROLE")
     table.sort_column = by
     assert names(table) == ["Ada", "ben", "cleo"]
     table.is_descending = True

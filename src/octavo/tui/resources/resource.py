@@ -3,7 +3,7 @@
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
         create=redirects.Create, update=redirects.Update, delete=redirects.Delete, ids=id_argument("site_redirect_id"),
-        title=lambda each: each.source, columns=(TableColumn("SOURCE", "source"), ...),
+        title=lambda each: each.source, columns=(ResourceColumn("SOURCE", "source"), ...),
     )
 
 `BrowserScreen` derives the table, the details, the forms and the confirmations from the declaration. A new kind of item
@@ -51,7 +51,7 @@ PAGE_SIZE = 1000
 
 
 @dataclass(frozen=True)
-class TableColumn(Generic[M]):
+class ResourceColumn(Generic[M]):
     """A column of a table. The type of a value determines how the value is shown."""
 
     title: str
@@ -199,7 +199,7 @@ class Resource(Generic[M]):
     plural: str
     list: type[Operation[Any]]
     """Operation that loads the items of a place. `items` picks the items from its response."""
-    columns: tuple[TableColumn[M], ...]
+    columns: tuple[ResourceColumn[M], ...]
     title: Callable[[M], str]
     """Returns the title of an item, for sentences and breadcrumbs."""
     ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}

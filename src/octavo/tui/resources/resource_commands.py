@@ -13,7 +13,7 @@ from octavo.api.sites import Site
 from octavo.data.availability import why_frozen
 from octavo.tui.resources import resource_forms, resource_writes
 from octavo.tui.resources.reference_lists import loaded_items
-from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, TableColumn
+from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
 from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.shell.exporting import Export, ask_where, slug
 from octavo.tui.shell.outside import open_outside, said_without_address
@@ -363,13 +363,13 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
 
     default_order = "Default order"
     current_note = "current · press enter to reverse the order"
-    choices: list[Choice[TableColumn[Any] | str]] = [
+    choices: list[Choice[ResourceColumn[Any] | str]] = [
         Choice(each, _column_label(each), right=current_note if each is table.sort_column else "")
         for each in table.resource.columns
     ]
     choices.append(Choice(default_order, default_order, right="" if table.sort_column is not None else "current"))
 
-    def chosen(column: TableColumn[Any] | str | None) -> None:
+    def chosen(column: ResourceColumn[Any] | str | None) -> None:
         if column is not None:
             table.sort_by(None if isinstance(column, str) else column)
             changed()
@@ -377,19 +377,19 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
     app.push_screen(Picker(f"Sort {table.resource.plural}", choices, now=table.sort_column or default_order), chosen)
 
 
-def _column_label(column: TableColumn[Any]) -> str:
+def _column_label(column: ResourceColumn[Any]) -> str:
     return f"{column.name[:1].upper()}{column.name[1:]}"
 
 
 def choose_columns(
-    app: Shell, table: TableState, changed: Callable[[], None], now: TableColumn[Any] | None = None
+    app: Shell, table: TableState, changed: Callable[[], None], now: ResourceColumn[Any] | None = None
 ) -> None:
     """Ask for columns to show or hide, until the user closes the list."""
 
     columns, shown = table.resource.columns, table.columns
     choices = [Choice(each, _column_label(each), right="shown" if each in shown else "") for each in columns]
 
-    def chosen(column: TableColumn[Any] | None) -> None:
+    def chosen(column: ResourceColumn[Any] | None) -> None:
         if column is not None:
             table.toggle_column(column)
             changed()

@@ -14,7 +14,7 @@ from textual.content import Content
 
 from octavo.api.operation import Model
 from octavo.data.state_db import StateDb
-from octavo.tui.resources.resource import NameOf, Resource, TableColumn
+from octavo.tui.resources.resource import NameOf, Resource, ResourceColumn
 from octavo.tui.widgets import row_list
 from octavo.tui.widgets.row_list import Row
 
@@ -42,7 +42,7 @@ class TableState:
         """Column to sort by. None for the order of the server."""
         self.is_descending = bool(is_descending)
         self._sorted_items: Sequence[Any] = ()
-        self._sort_keys: dict[TableColumn[Any], list[str | float | None]] = {}
+        self._sort_keys: dict[ResourceColumn[Any], list[str | float | None]] = {}
         """Sort keys of the last sorted items, for each column sorted by."""
 
     def _fact_name(self, kind: str) -> str:
@@ -91,13 +91,13 @@ class TableState:
             item for item, key in zip(items, keys, strict=True) if key is None
         ]
 
-    def sort_by(self, column: TableColumn[Any] | None) -> None:
+    def sort_by(self, column: ResourceColumn[Any] | None) -> None:
         """Sort by a column, or reverse the order if the column is the present one."""
         self.is_descending = column is not None and column is self.sort_column and not self.is_descending
         self.sort_column = column
         self._state.set_fact(self._fact_name("order"), [column.title if column is not None else "", self.is_descending])
 
-    def toggle_column(self, column: TableColumn[Any]) -> None:
+    def toggle_column(self, column: ResourceColumn[Any]) -> None:
         """Show or hide a column. The last visible column stays."""
         shown = [each for each in self.resource.columns if (each in self.columns) != (each is column)]
         if shown:
@@ -118,7 +118,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Characters that start a formula in a spreadsheet. Such a cell gets a leading quote, so that it is shown as text."""
 
 
-def as_csv(columns: Sequence[TableColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
+def as_csv(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
     """Return a header line and one line for each item."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
@@ -129,7 +129,7 @@ def as_csv(columns: Sequence[TableColumn[Any]], items: Sequence[Any], name_of: N
     return output.getvalue()
 
 
-def as_markdown(columns: Sequence[TableColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
+def as_markdown(columns: Sequence[ResourceColumn[Any]], items: Sequence[Any], name_of: NameOf) -> str:
     """Return a Markdown table."""
     rows = [[each.title.capitalize() for each in columns], ["---" for _ in columns]]
     rows += [[_escaped(_plain_text(each, item, name_of)) for each in columns] for item in items]
@@ -145,7 +145,7 @@ def as_json(items: Sequence[Model], excluded: frozenset[str]) -> str:
     )
 
 
-FormatWriter = Callable[[Sequence[TableColumn[Any]], Sequence[Any], NameOf, frozenset[str]], str]
+FormatWriter = Callable[[Sequence[ResourceColumn[Any]], Sequence[Any], NameOf, frozenset[str]], str]
 FORMATS: Mapping[str, tuple[str, FormatWriter]] = {
     "csv": ("CSV", lambda columns, items, name_of, _: as_csv(columns, items, name_of)),
     "json": ("JSON", lambda columns, items, name_of, excluded: as_json(items, excluded)),
@@ -154,7 +154,7 @@ FORMATS: Mapping[str, tuple[str, FormatWriter]] = {
 """Label and writer of each format, by file extension."""
 
 
-def _plain_text(column: TableColumn[Any], item: Any, name_of: NameOf) -> str:
+def _plain_text(column: ResourceColumn[Any], item: Any, name_of: NameOf) -> str:
     value = column.value_of(item)
     if isinstance(value, datetime):
         return value.isoformat()
