@@ -212,8 +212,8 @@ def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
         return replace(limited, is_masked=_is_hidden((annotation.type,)))
     if any(isinstance(each, Secret) for each in annotation.limits):
         return replace(limited, kind="secret", is_masked=True)
-    if known := next((each for each in annotation.limits if isinstance(each, KnownValues)), None):
-        return replace(limited, kind="choice", choices=known.values)
+    if known_values := next((each for each in annotation.limits if isinstance(each, KnownValues)), None):
+        return replace(limited, kind="choice", choices=known_values.values)
     pattern = _pattern(annotation.limits)
     if _is_id(annotation):
         return replace(limited, kind="reference")

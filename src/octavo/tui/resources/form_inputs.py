@@ -69,14 +69,14 @@ def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str,
     return _GUEST if field.name in ("role", "default_role") else ("none", "")
 
 
-def description_of(field: FormField, word: str) -> str:
+def description_of(field: FormField, option: str) -> str:
     """Return the explanation of a choice. Empty if its label says enough."""
-    if word in ROLES and "admin" in field.choices:
-        return f"can {actions(word)}"
+    if option in ROLES and "admin" in field.choices:
+        return f"can {actions(option)}"
     name = field.name.rpartition(".")[2]
     if name == "visibility" and "private" in field.choices:
         name = "specification"
-    return _DESCRIPTIONS.get(name, {}).get(word, "")
+    return _DESCRIPTIONS.get(name, {}).get(option, "")
 
 
 _YAML_NAME = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)

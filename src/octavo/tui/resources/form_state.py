@@ -180,15 +180,15 @@ def _replace_paths(value: Any, replacements: dict[tuple[str, str], str]) -> Any:
     changes: dict[str, Any] = {}
     for name in value.model_fields_set:
         each = getattr(value, name)
-        found = replacements.get((_upload_kind(value, name), each)) if isinstance(each, str) else None
-        changes[name] = found if found is not None else _replace_paths(each, replacements)
+        replacement = replacements.get((_upload_kind(value, name), each)) if isinstance(each, str) else None
+        changes[name] = replacement if replacement is not None else _replace_paths(each, replacements)
     return value.model_copy(update=changes)
 
 
 def _upload_kind(value: BaseModel, name: str) -> str:
     info = type(value).model_fields[name]
-    found: Sequence[Any] = (info.annotation, *info.metadata)
-    return upload_kind_of(found, deep=False)
+    annotations: Sequence[Any] = (info.annotation, *info.metadata)
+    return upload_kind_of(annotations, deep=False)
 
 
 def _is_file(kind: str, text: str) -> bool:

@@ -104,7 +104,7 @@ class LinkTestResult:
     def summary(self) -> str:
         """Number of redirects on the site, and number of broken redirects, as text."""
         counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
-        problems = " and ".join(plural(number, what) for number, what in counts if number)
+        problems = " and ".join(plural(number, noun) for number, noun in counts if number)
         return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
 
 

@@ -225,7 +225,7 @@ def _url_of(site: Site) -> str:
 def _contents(snapshot: SiteSnapshot) -> str:
     groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk(snapshot.structure))
     counts = ((len(snapshot.spaces), "space"), (len(snapshot.sections), "section"), (groups, "group"))
-    counted = ", ".join(plural(number, what) for number, what in counts if number)
+    counted = ", ".join(plural(number, noun) for number, noun in counts if number)
     return f"{counted}: {_titles(snapshot.sections or snapshot.spaces)}" if counted else "nothing"
 
 

@@ -121,11 +121,11 @@ def _delete(app: Shell, selection: Selection) -> None:
     live = app.session.live
     undo = resource_writes.undo_of_deletion(live, resource, selection.arguments, items)
     confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
-    effects = list(dict.fromkeys(said for item in items for said in resource.delete_effects(item)))
-    facts = [Fact("care", "", said) for said in first_titles(effects, "more effects")]
+    effects = list(dict.fromkeys(text for item in items for text in resource.delete_effects(item)))
+    facts = [Fact("care", "", text) for text in first_titles(effects, "more effects")]
     if len(items) > 1:
         titles = first_titles([resource.title(each) for each in items], "more")
-        facts = [*(Fact("note", "", said) for said in titles), *facts]
+        facts = [*(Fact("note", "", text) for text in titles), *facts]
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
@@ -220,8 +220,8 @@ def _why_not_created(app: Shell, target: CreateTarget) -> str | None:
 def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
     """Return whether the user may create the item in one of the spaces or collections. True if they are not loaded."""
     for name, permission in target.resource.permissions.place_fields.items():
-        found = loaded_items(app, target.arguments, target.resource.reference_lists, name)
-        if found is None or any(has_right(each, permission) for each in found):
+        places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
+        if places is None or any(has_right(each, permission) for each in places):
             return True
     return False
 
@@ -313,8 +313,8 @@ def _why_not_opened(app: Shell, selection: Selection) -> str | None:
 
 def _copy(app: Shell, selection: Selection) -> None:
     titles = "\n".join(selection.resource.title(each) for each in selection.items)
-    what = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
-    clipboard.copy(app, titles, f"Copied {what}.")
+    label = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
+    clipboard.copy(app, titles, f"Copied {label}.")
 
 
 CREATE_COMMANDS: Commands[CreateTarget] = Commands(
@@ -401,7 +401,7 @@ def choose_columns(
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
     """Ask for a format and a file, and export items."""
     resource = table.resource
-    what = plural(len(items), resource.singular, resource.plural)
+    title = plural(len(items), resource.singular, resource.plural)
 
     async def content(ending: str) -> AsyncIterator[bytes]:
         text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, name_of, resource.secret_fields)
@@ -409,8 +409,8 @@ def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf)
 
     def chosen(ending: str | None) -> None:
         if ending is not None:
-            ask_where(app, Export(what, f"{slug(resource.plural)}.{ending}", partial(content, ending)))
+            ask_where(app, Export(title, f"{slug(resource.plural)}.{ending}", partial(content, ending)))
 
     details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
     choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
-    app.push_screen(Picker(f"Export {what}", choices), chosen)
+    app.push_screen(Picker(f"Export {title}", choices), chosen)
