@@ -139,7 +139,7 @@ class Compared:
             self.compare(f"make {name} in {level.title}", name, "create", why, tried)
 
     async def thing(self, hand: resource_commands.Selection, name: str) -> None:
-        kind, known, thing = hand.resource, hand.arguments, hand.first
+        kind, known, thing = hand.resource, hand.arguments, hand.first_item
         called = f"{name} {kind.title(thing)} in {getattr(hand.parent, 'title', '')}"
         if kind.update is not None:
             why = why_not(resource_commands.SELECTION_COMMANDS, "change", self.run, hand)

@@ -23,7 +23,7 @@ async def outline(run: Run) -> list[str]:
     structure: SiteStructure = await run.ask(site_structure.Get(at=SITE), NOOR)
     return [
         f"{'  ' * depth}{site_tree.title_of(part)}{' *' if getattr(part, 'default', False) else ''}"
-        for part, depth in site_tree.walk(structure)
+        for part, depth in site_tree.walk_parts(structure)
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace, SiteStructure, Sort
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.site_tree import Movable
+from octavo.tui.resources.site_tree import MovablePart
 
 AT = SiteRef(organization_id="o", site_id="s")
 
@@ -48,8 +48,8 @@ def outline(structure: SiteStructure) -> str:
     return of(structure.structure)
 
 
-def part(structure: SiteStructure, name: str) -> Movable:
-    found = next(each for each, _ in site_tree.walk(structure) if each.id == name)
+def part(structure: SiteStructure, name: str) -> MovablePart:
+    found = next(each for each, _ in site_tree.walk_parts(structure) if each.id == name)
     assert isinstance(found, SiteSpace | SiteSection | SectionGroup)
     return found
 
@@ -89,10 +89,10 @@ def test_a_part_moves_one_place_and_back(name: str, step: Any, after: str | None
         return
     assert position is not None
     before = site_tree.current_position(SITE, moved)
-    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer(moved), position=position))
+    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(moved), position=position))
     assert outline(then) == after
     assert before is not None
-    back = site_tree.move_part(then, Sort(at=AT, item=site_tree.pointer(moved), position=before))
+    back = site_tree.move_part(then, Sort(at=AT, item=site_tree.pointer_to(moved), position=before))
     assert outline(back) == outline(SITE)
 
 
@@ -114,8 +114,8 @@ def test_move_targets_accept_the_part_and_are_not_inside_it(
 
 
 def test_a_moved_part_names_its_new_parent() -> None:
-    position = Position(before=site_tree.pointer(part(SITE, "c")))
-    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer(part(SITE, "a")), position=position))
+    position = Position(before=site_tree.pointer_to(part(SITE, "c")))
+    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(part(SITE, "a")), position=position))
     assert outline(then) == "one(b) outer(two(a c) inner(three)) four"
     assert site_tree.parent_id(part(then, "a")) == "two"
 
@@ -131,4 +131,4 @@ def test_only_one_sibling_is_the_default(
     found = site_tree.sibling_default(structure, chosen)
     assert (found.id if found else None) == before
     then = site_tree.set_default(structure, chosen)
-    assert " ".join(each.id for each, _ in site_tree.walk(then) if getattr(each, "default", False)) == defaults
+    assert " ".join(each.id for each, _ in site_tree.walk_parts(then) if getattr(each, "default", False)) == defaults

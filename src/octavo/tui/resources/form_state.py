@@ -281,7 +281,7 @@ class FormState:
         self.is_uploading = False
         """Whether files are being uploaded. The user can cancel an upload."""
         self._uploads = FormUploads(form.shell)
-        self.draft = DialogDraft(form.shell, form.draft_name)
+        self.form_draft = DialogDraft(form.shell, form.draft_name)
         self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
         self.yaml_error = ""
         """Error in the YAML from the editor. The YAML is saved as a separate draft."""
@@ -336,7 +336,7 @@ class FormState:
     def _load_draft(self) -> bool:
         """Load the saved draft. Return whether the form now has changes."""
         try:
-            saved = parse_json(self.draft.text) if self.draft.text else {}
+            saved = parse_json(self.form_draft.text) if self.form_draft.text else {}
         except ValueError:
             saved = {}
         for each in self.fields:
@@ -354,11 +354,11 @@ class FormState:
 
     def save_draft(self) -> None:
         """Save the draft."""
-        self.draft.keep(self.draft_text)
+        self.form_draft.keep(self.draft_text)
 
     def save_draft_now(self) -> None:
         """Save the draft before returning, because Octavo quits or is suspended."""
-        self.draft.keep_now(self.draft_text)
+        self.form_draft.keep_now(self.draft_text)
 
     # External editor
 
@@ -408,7 +408,7 @@ class FormState:
         result = self.parse()
         if result.operation is None:
             if not result.changed_fields:
-                self.draft.drop()
+                self.form_draft.drop()
             return next(iter(self.visible_errors(result).values()), NOTHING_CHANGED)
         response: Any = None
         try:
@@ -427,7 +427,7 @@ class FormState:
                 return self._add_error(str(error))
             if not await self._was_applied(result):
                 return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", for_whole_form=True)
-        self.draft.drop()
+        self.form_draft.drop()
         return SubmittedForm(operation, response)
 
     def _add_error(self, sentence: str, *, for_whole_form: bool = False) -> str:

@@ -69,7 +69,7 @@ def page_lists(
     if structure is None:
         return ()
     space_ids = {each.destination.site_space_id for each in listed if each.destination.page_id}
-    site_spaces = (each for each, _ in site_tree.walk(structure) if isinstance(each, site_structure.SiteSpace))
+    site_spaces = (each for each, _ in site_tree.walk_parts(structure) if isinstance(each, site_structure.SiteSpace))
     refs = [each.space.ref for each in site_spaces if each.id in space_ids and each.space is not None]
     return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
 
@@ -83,7 +83,7 @@ def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
     """Return the URL of each section and space by ID. The title replaces the URL of an unpublished part."""
     return {
         each.id: each.urls.published or site_tree.title_of(each)
-        for each, _ in site_tree.walk(structure)
+        for each, _ in site_tree.walk_parts(structure)
         if isinstance(each, site_structure.SiteSection | site_structure.SiteSpace)
     }
 
@@ -192,7 +192,7 @@ def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, 
         return ""
     step = chain.steps[-1]
     last_url, longest_url, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
-    for part, _ in site_tree.walk(structure):
+    for part, _ in site_tree.walk_parts(structure):
         address = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
         if last_url.startswith(f"{address.rstrip('/')}/") and len(address) >= len(longest_url):
             longest_url, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"

@@ -44,12 +44,12 @@ class SiteSnapshot:
     @property
     def spaces(self) -> list[SiteSpace]:
         """The spaces on the site."""
-        return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSpace)]
+        return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSpace)]
 
     @property
     def sections(self) -> list[SiteSection]:
         """The sections of the site."""
-        return [each for each, _ in site_tree.walk(self.structure) if isinstance(each, SiteSection)]
+        return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSection)]
 
 
 async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
@@ -86,12 +86,12 @@ async def share_link_facts(live: Live, arguments: Arguments, link: share_links.S
 
 def confirm_publish(app: Shell, selection: Selection) -> None:
     """Ask for confirmation before a site is published."""
-    _confirm(app, selection.first_arguments["at"], selection.first, publishes=True)
+    _confirm(app, selection.first_arguments["at"], selection.first_item, publishes=True)
 
 
 def confirm_unpublish(app: Shell, selection: Selection) -> None:
     """Ask for confirmation before a site is unpublished."""
-    _confirm(app, selection.first_arguments["at"], selection.first, publishes=False)
+    _confirm(app, selection.first_arguments["at"], selection.first_item, publishes=False)
 
 
 def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
@@ -140,7 +140,7 @@ def publish_facts(snapshot: SiteSnapshot) -> Shown:
     facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
     if start := _start_page(snapshot):
         facts.append(Fact("note", "starts at", start))
-    if conditions := [each for each, _ in site_tree.walk(snapshot.structure) if getattr(each, "condition", None)]:
+    if conditions := [each for each, _ in site_tree.walk_parts(snapshot.structure) if getattr(each, "condition", None)]:
         facts.append(
             Fact("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
         )
@@ -223,7 +223,7 @@ def _url_of(site: Site) -> str:
 
 
 def _contents(snapshot: SiteSnapshot) -> str:
-    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk(snapshot.structure))
+    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk_parts(snapshot.structure))
     counts = ((len(snapshot.spaces), "space"), (len(snapshot.sections), "section"), (groups, "group"))
     counted = ", ".join(plural(number, noun) for number, noun in counts if number)
     return f"{counted}: {_titles(snapshot.sections or snapshot.spaces)}" if counted else "nothing"

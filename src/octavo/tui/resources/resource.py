@@ -240,7 +240,7 @@ class Resource(Generic[M]):
     actions: tuple[Action[M], ...] = ()
     command: TableCommand | None = None
     """Read-only command of the table."""
-    derive: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
+    derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
     """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
     unavailable_reason: Callable[[Any], str | None] = lambda parent: None
     """Returns why a parent has no such items, before any request. None if the parent may have some."""

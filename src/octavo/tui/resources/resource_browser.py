@@ -395,7 +395,7 @@ class BrowserScreen(ListView[Any]):
                 self.table.clear_sort_keys()
                 self.rows.filter_words.forget()
                 self.rows.apply_filter()
-            if self.level.resource.derive is not None:
+            if self.level.resource.derive_items is not None:
                 self.draw_list()
             _load_more_names(self)
             self.rows.redraw()
@@ -597,9 +597,9 @@ def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type
 def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
     """Return the items in a response, with values derived from other responses."""
     items = resource.items(response)
-    if resource.derive is None:
+    if resource.derive_items is None:
         return items
-    return resource.derive(items, view.level.parent, _lookup_responses(view, resource))
+    return resource.derive_items(items, view.level.parent, _lookup_responses(view, resource))
 
 
 def open_selected_row(view: BrowserScreen, table: str = "") -> None:

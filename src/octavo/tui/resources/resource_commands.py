@@ -47,14 +47,14 @@ class Selection:
     clear: Callable[[], None]
 
     @property
-    def first(self) -> Any:
+    def first_item(self) -> Any:
         """The first selected item."""
         return self.items[0]
 
     @property
     def first_arguments(self) -> Arguments:
         """Arguments for operations on the first item."""
-        return self.resource.arguments_for(self.arguments, self.first)
+        return self.resource.arguments_for(self.arguments, self.first_item)
 
     @property
     def title(self) -> str:
@@ -170,7 +170,7 @@ def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> st
 
 def _change(app: Shell, selection: Selection) -> None:
     if len(selection.items) == 1:
-        resource_forms.open_edit_form(app, selection.resource, selection.arguments, selection.first)
+        resource_forms.open_edit_form(app, selection.resource, selection.arguments, selection.first_item)
     else:
         resource_forms.open_bulk_edit_form(
             app, selection.resource, selection.arguments, selection.items, selection.clear
@@ -247,8 +247,8 @@ def _why_no_actions(app: Shell, selection: Selection) -> str | None:
 
 def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str | None:
     """Return why an action is not possible for the first item. None if it is possible."""
-    why = action.disabled_reason(selection.first) or _why_unavailable(app, action.operation, selection.parent)
-    permission = action.permission(selection.first) or selection.resource.permissions.update
+    why = action.disabled_reason(selection.first_item) or _why_unavailable(app, action.operation, selection.parent)
+    permission = action.permission(selection.first_item) or selection.resource.permissions.update
     return why or selection.why_no_permission(app, permission, "change")
 
 
@@ -264,18 +264,18 @@ def _choose_action(app: Shell, selection: Selection) -> None:
         elif action is not None:
             _confirm_action(app, selection, action)
 
-    app.push_screen(Picker(selection.resource.title(selection.first), choices), chosen)
+    app.push_screen(Picker(selection.resource.title(selection.first_item), choices), chosen)
 
 
 def open_first_action(app: Shell, selection: Selection) -> None:
     """Open the form of the resource's first action."""
 
     resource = selection.resource
-    resource_forms.open_action_form(app, resource, selection.arguments, selection.first, resource.actions[0])
+    resource_forms.open_action_form(app, resource, selection.arguments, selection.first_item, resource.actions[0])
 
 
 def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
-    resource, arguments, item, live = selection.resource, selection.arguments, selection.first, app.session.live
+    resource, arguments, item, live = selection.resource, selection.arguments, selection.first_item, app.session.live
     title = resource.title(item)
     send_undo = partial(resource_writes.send_action, live, action, resource, arguments, item, is_undo=True)
     undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
@@ -296,13 +296,13 @@ def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> No
 
 
 def _url_of(selection: Selection) -> str:
-    urls = getattr(selection.first, "urls", None)
+    urls = getattr(selection.first_item, "urls", None)
     candidates = (getattr(urls, name, "") for name in ("app", "published", "public"))
-    return selection.resource.url_of(selection.first) or next(filter(None, candidates), "") or ""
+    return selection.resource.url_of(selection.first_item) or next(filter(None, candidates), "") or ""
 
 
 def _why_no_url(app: Shell, selection: Selection) -> str | None:
-    return None if _url_of(selection) else f"{selection.resource.title(selection.first)} has no link."
+    return None if _url_of(selection) else f"{selection.resource.title(selection.first_item)} has no link."
 
 
 def _why_not_opened(app: Shell, selection: Selection) -> str | None:
@@ -339,7 +339,7 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
                 there=lambda _, selection: bool(selection.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
-                run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first)}.")),
+                run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", shown=False,
                 run=lambda app, selection: open_outside(app, _url_of(selection)), why_not=_why_not_opened),
     ),

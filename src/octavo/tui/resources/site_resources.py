@@ -28,7 +28,7 @@ from octavo.tui.resources.resource import (
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.shell.routes import ToPage
 
-_EDITORS = RequiredPermissions("edit", "edit", "edit")
+_EDIT_PERMISSIONS = RequiredPermissions("edit", "edit", "edit")
 """Permissions needed to change a site."""
 
 
@@ -71,7 +71,7 @@ SITE_SPACES: Resource[site_structure.SiteSpace] = Resource(
         ResourceColumn("CONDITION", "condition", drop_rank=2),
     ),
     lookups=(site_structure.Get,),
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
     delete_effects=lambda each: [*_visitor_effects(each), "The pages of this space will be removed from the site. The space itself will not be deleted."],
     actions=(_SET_DEFAULT,),
     create_title="Add a space",
@@ -94,7 +94,7 @@ SECTIONS: Resource[site_structure.SiteSection] = Resource(
         ResourceColumn("CONDITION", "condition", drop_rank=3),
     ),
     lookups=(site_structure.Get,),
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
     actions=(_SET_DEFAULT,),
     delete_verbs=("remove", "removed"),
     container="site",
@@ -113,7 +113,7 @@ GROUPS: Resource[site_structure.SectionGroup] = Resource(
         ResourceColumn("ICON", "icon", 10, drop_rank=1),
     ),
     lookups=(site_structure.Get,),
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
     reference_lists={"parent": group_list},
     delete_effects=lambda each: ["The sections and groups in this group will move up one level."],
 )  # fmt: skip
@@ -123,7 +123,7 @@ OTHER_PARTS: Resource[Any] = Resource(
     "part", "parts", site_structure.Get,
     title=site_tree.title_of,
     columns=(ResourceColumn("NAME", "title"),),
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
 """Parts that can be shown but not edited: published content, and parts of unknown kinds."""
 _PART_RESOURCES: Mapping[str, Resource[Any]] = {"section": SECTIONS, "group": GROUPS, "space": SITE_SPACES}
@@ -166,7 +166,7 @@ STRUCTURE: Resource[site_tree.PartRow] = Resource(
     route=_space_route,
     title=lambda row: site_tree.title_of(row.part),
     columns=_PART_COLUMNS,
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
     empty_text="This site has no content. Press ctrl+n to add a space.",
     create_title="Add",
 )  # fmt: skip
@@ -199,9 +199,9 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
     ),
     lookups=(site_structure.Get,),
     more_lookups=link_tests.page_lists,
-    derive=link_tests.with_problems,
+    derive_items=link_tests.with_problems,
     command=TableCommand("Test a link", link_tests.open_link_test, redirects.List),
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
     recreate=_recreate_redirect,
     load_details=link_tests.redirect_facts,
     delete_effects=lambda each: [f"Links to {each.source} will stop working."],
@@ -239,7 +239,7 @@ MCP_SERVERS: Resource[mcp_servers.McpServer] = Resource(
     ),
     secret_fields=frozenset({"headers"}),
     recreate=lambda arguments, each: build_operation(mcp_servers.Create, {**arguments, "name": each.name, "url": each.url, "headers": dict(each.headers)}),
-    permissions=_EDITORS,
+    permissions=_EDIT_PERMISSIONS,
 )  # fmt: skip
 CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     "condition", "conditions", adaptive_schema.ListTemplateConditions, page_size=0,

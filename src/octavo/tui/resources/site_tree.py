@@ -19,7 +19,7 @@ from octavo.api.site_structure import (
     Sort,
 )
 
-Movable = SiteSection | SectionGroup | SiteSpace
+MovablePart = SiteSection | SectionGroup | SiteSpace
 
 
 class PartRow(Model):
@@ -70,7 +70,7 @@ def _in_group(part: Part, group: str | None) -> Part:
 
 def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
     """Return a row for each part, in the order of the site."""
-    parts = list(walk(structure))
+    parts = list(walk_parts(structure))
     titles = [title_of(part) for part, _ in parts]
     ends, ancestors = [len(parts)] * len(parts), list[int]()
     for index, (_, depth) in enumerate(parts):
@@ -84,7 +84,7 @@ def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
     return tuple(result.values())
 
 
-def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
+def walk_parts(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
     """Return all parts with their depth, each before its children."""
     pending: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
     while pending:
@@ -98,38 +98,42 @@ def parent_id(part: Part) -> str | None:
     return part.section if isinstance(part, SiteSpace) else getattr(part, "section_group", None)
 
 
-def pointer(part: Movable) -> Pointer:
+def pointer_to(part: MovablePart) -> Pointer:
     """Return the reference to a part for the move operation."""
     return Pointer(type=part.object, id=part.id)
 
 
-def movable_children(structure: SiteStructure, parent: str | None) -> list[Movable]:
+def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
     """Return the children of a part, or of the site, that can be moved."""
     if parent is None:
         result: Sequence[Part] = structure.structure
     else:
-        result = next((children_of(part) for part, _ in walk(structure) if part.id == parent), ())
+        result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent), ())
     return [part for part in result if not isinstance(part, OtherPart)]
 
 
-def step_position(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Position | None:
+def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
     """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
     siblings = movable_children(structure, parent_id(part))
     ids = [each.id for each in siblings]
     new_index = ids.index(part.id) + step if part.id in ids else -1
     if not 0 <= new_index < len(siblings):
         return None
-    return Position(before=pointer(siblings[new_index])) if step < 0 else Position(after=pointer(siblings[new_index]))
+    return (
+        Position(before=pointer_to(siblings[new_index]))
+        if step < 0
+        else Position(after=pointer_to(siblings[new_index]))
+    )
 
 
-def current_position(structure: SiteStructure, part: Movable) -> Position | None:
+def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
     """Return the present position of a part, to undo a move. None if the part has no sibling."""
     siblings = movable_children(structure, parent_id(part))
     ids = [each.id for each in siblings]
     index = ids.index(part.id) if part.id in ids else 0
     if index > 0:
-        return Position(after=pointer(siblings[index - 1]))
-    return Position(before=pointer(siblings[1])) if len(siblings) > 1 else None
+        return Position(after=pointer_to(siblings[index - 1]))
+    return Position(before=pointer_to(siblings[1])) if len(siblings) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -140,19 +144,19 @@ class MoveTarget:
     """ID of the parent. None for the site itself."""
     title: str
     depth: int
-    children: tuple[Movable, ...]
+    children: tuple[MovablePart, ...]
     """Children of the parent, without the part that moves."""
 
 
-def move_targets(structure: SiteStructure, part: Movable) -> list[MoveTarget]:
+def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
     """Return the possible parents of a part: sections for a space, and section groups or the site for other parts."""
     parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
     descendant_ids = {part.id} | {
-        each.id for each, _ in walk(SiteStructure.model_construct(structure=children_of(part)))
+        each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
     }
     result = [
         MoveTarget(each.id, title_of(each), depth, _other_children(structure, part, each.id))
-        for each, depth in walk(structure)
+        for each, depth in walk_parts(structure)
         if isinstance(each, parent_type) and each.id not in descendant_ids
     ]
     if not isinstance(part, SiteSpace) or parent_id(part) is None:
@@ -160,7 +164,7 @@ def move_targets(structure: SiteStructure, part: Movable) -> list[MoveTarget]:
     return result
 
 
-def _other_children(structure: SiteStructure, part: Movable, parent: str | None) -> tuple[Movable, ...]:
+def _other_children(structure: SiteStructure, part: MovablePart, parent: str | None) -> tuple[MovablePart, ...]:
     allowed_types = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
     return tuple(
         each for each in movable_children(structure, parent) if each.id != part.id and isinstance(each, allowed_types)
@@ -169,9 +173,9 @@ def _other_children(structure: SiteStructure, part: Movable, parent: str | None)
 
 def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
     """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
-    part = next((each for each, _ in walk(structure) if each.id == sort.item.id), None)
+    part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
     neighbour = sort.position.before or sort.position.after
-    if part is None or neighbour is None or all(each.id != neighbour.id for each, _ in walk(structure)):
+    if part is None or neighbour is None or all(each.id != neighbour.id for each, _ in walk_parts(structure)):
         return structure
     step = 0 if sort.position.before else 1
 
@@ -198,7 +202,7 @@ def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
     return part
 
 
-def set_default(structure: SiteStructure, part: Movable) -> SiteStructure:
+def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
     """Return the structure after a part became the default. A site has only one default section."""
     parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
@@ -214,10 +218,10 @@ def set_default(structure: SiteStructure, part: Movable) -> SiteStructure:
     return structure.model_copy(update={"structure": with_default(structure.structure)})
 
 
-def sibling_default(structure: SiteStructure, part: Movable) -> Movable | None:
+def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
     """Return the present default among the siblings of a part. None if no other part is the default."""
     is_space, parent = isinstance(part, SiteSpace), parent_id(part)
-    defaults = (each for each, _ in walk(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
+    defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
     return next((each for each in defaults if each.id != part.id and _is_sibling(each, is_space, parent)), None)
 
 

@@ -110,7 +110,7 @@ TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
     create_notice=_grant_notice,
     delete_verbs=("remove the role from", "removed the role from"),
 )  # fmt: skip
-EVERYONE: Resource[permissions.UserPermission] = Resource(
+EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
     "member with access", "everyone with access", permissions.ListAggregate,
     description="Everyone who has access, with each person's highest role. The details show where the role comes from.",
     title=lambda each: each.user.name,
@@ -126,15 +126,15 @@ EVERYONE: Resource[permissions.UserPermission] = Resource(
     read_only_reason="To change roles, press ] to go to Members or Teams.",
     permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
-MERGERS: Resource[permissions.UserPermission] = replace(
-    EVERYONE,
+MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
+    EVERYONE_WITH_ACCESS,
     singular="member who can merge",
     plural="members who can merge",
     description="Members whose role lets them merge change requests.",
     empty_text="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
     items=lambda response: tuple(each for each in response.items if each.permission in MERGE_ROLES),
 )
-ACCESS_TABLES = (EVERYONE, MERGERS, MEMBER_ROLES, TEAM_ROLES)
+ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
 """The tables of access, in their order."""
 
 

@@ -15,7 +15,7 @@ from octavo.data.writes.direct import send_plain
 from octavo.tui.resources import resource_forms, site_tree
 from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.resources.resource_commands import CreateTarget, Selection
-from octavo.tui.resources.site_tree import Movable, MoveTarget, PartRow, title_of
+from octavo.tui.resources.site_tree import MovablePart, MoveTarget, PartRow, title_of
 from octavo.tui.shell.permissions import lacks_right
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import DirectUndo
@@ -34,7 +34,7 @@ class StructureTarget:
     site_ref: SiteRef
     structure: SiteStructure | None
     """The structure in the table. None if the table shows something else."""
-    part: Movable | None
+    part: MovablePart | None
 
     def why_not_moved(self) -> str | None:
         """Return why the part cannot be moved. None if it can be moved."""
@@ -96,9 +96,9 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
 
 
 def _choose_position(
-    app: Shell, target: StructureTarget, structure: SiteStructure, part: Movable, destination: MoveTarget
+    app: Shell, target: StructureTarget, structure: SiteStructure, part: MovablePart, destination: MoveTarget
 ) -> None:
-    row = [(title_of(each), site_tree.pointer(each)) for each in destination.children]
+    row = [(title_of(each), site_tree.pointer_to(each)) for each in destination.children]
     choices = [
         Choice(Position(after=row[-1][1]), "Last"),
         Choice(Position(before=row[0][1]), "First"),
@@ -114,10 +114,10 @@ def _choose_position(
 
 
 def _move(
-    app: Shell, target: StructureTarget, structure: SiteStructure, part: Movable, position: Position, message: str
+    app: Shell, target: StructureTarget, structure: SiteStructure, part: MovablePart, position: Position, message: str
 ) -> None:
     previous, name = site_tree.current_position(structure, part), title_of(part)
-    item = site_tree.pointer(part)
+    item = site_tree.pointer_to(part)
     sort = site_structure.Sort(at=target.site_ref, item=item, position=position)
     cache_edit = (site_structure.Get(at=target.site_ref), lambda now: site_tree.move_part(now, sort))
     if site_tree.move_part(structure, sort) == structure:
@@ -149,7 +149,7 @@ def _undo_with(
 
 def make_default(app: Shell, selection: Selection) -> None:
     """Make a section or space the default, where visitors start."""
-    part, site_ref = selection.first, selection.arguments["at"]
+    part, site_ref = selection.first_item, selection.arguments["at"]
     list_operation = site_structure.Get(at=site_ref)
     structure = app.session.live.peek(list_operation).value
     if structure is None or not isinstance(part, SiteSection | SiteSpace):
@@ -165,7 +165,7 @@ def make_default(app: Shell, selection: Selection) -> None:
     app.writes.send(title, sending, said=message, back=undo, is_shown=True)
 
 
-def set_default_operation(site_ref: SiteRef, part: Movable) -> Operation[Any]:
+def set_default_operation(site_ref: SiteRef, part: MovablePart) -> Operation[Any]:
     """Return the operation that makes a part the default."""
     if isinstance(part, SiteSection):
         return sites.Update(at=site_ref, default_site_section=part.id)
@@ -174,9 +174,9 @@ def set_default_operation(site_ref: SiteRef, part: Movable) -> Operation[Any]:
     return sites.Update(at=site_ref, default_site_space=part.id)
 
 
-def _parent_title(structure: SiteStructure, site: Model, part: Movable) -> str:
+def _parent_title(structure: SiteStructure, site: Model, part: MovablePart) -> str:
     parent = site_tree.parent_id(part) if isinstance(part, SiteSpace) else None
-    title = next((title_of(each) for each, _ in site_tree.walk(structure) if each.id == parent), None)
+    title = next((title_of(each) for each, _ in site_tree.walk_parts(structure) if each.id == parent), None)
     return title or getattr(site, "title", "") or "the site"
 
 
@@ -215,7 +215,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
 
 def _containers(structure: SiteStructure, part: Part | None) -> tuple[SiteSection | None, SectionGroup | None]:
     """Return the section and the section group that a part belongs to. The part itself can be one of them."""
-    parts = {each.id: each for each, _ in site_tree.walk(structure)}
+    parts = {each.id: each for each, _ in site_tree.walk_parts(structure)}
     parent = parts.get(site_tree.parent_id(part) or "") if isinstance(part, SiteSpace) else None
     section = part if isinstance(part, SiteSection) else parent if isinstance(parent, SiteSection) else None
     inner = part if section is None else section
