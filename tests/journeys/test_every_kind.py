@@ -21,7 +21,7 @@ from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.form_values import is_same_text
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserLevel
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.text_inputs import TextEditor
 from tests.journeys.managed import BARE, NOOR, TELLING, Forms, Written, changes
@@ -164,7 +164,7 @@ class Managing:
         view, (part, thing) = browser(self.run), kind.item_of(row)
         await self.on(kind, row)
         await self.run.press("X")
-        assert isinstance(self.run.app.screen, Confirm), self.run.text
+        assert isinstance(self.run.app.screen, ConfirmDialog), self.run.text
         if part.recreate_operation(view.level.arguments, thing) is None:
             await self.run.type(resource_commands.text_to_type(part.delete_label.lower(), part, (thing,)))
             await self.run.press("enter")

@@ -17,7 +17,7 @@ from octavo.tui.resources.resource import ResourceColumn
 from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
 from octavo.tui.resources.site_resources import SITES
 from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
-from octavo.tui.widgets.row_list import Columns
+from octavo.tui.widgets.row_list import ColumnLayout
 from octavo.tui.widgets.safe_text import safe
 
 
@@ -142,7 +142,7 @@ def test_the_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
     table = TableState(SITES, state)
     for width in (40, 50, 60, 76, 80, 116, 196):
-        shown = Columns(table.headings()).row(table.render_row(site, str).cells, width, safe).plain
+        shown = ColumnLayout(table.headings()).row_line(table.render_row(site, str).cells, width, safe).plain
         assert title in shown, f"{width}: {shown}"
 
 

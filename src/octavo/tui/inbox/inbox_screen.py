@@ -39,10 +39,10 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import offline_since, plural, short_age
 
 _LIST_KEYBAR = (
@@ -71,7 +71,7 @@ def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
     def select_row(row: InboxRow) -> None:
         view.pending_selection = row.key
 
-    return row_commands.SelectedRows(rows, view.feed, is_removed, view.rows.ticks.untick, select_row)
+    return row_commands.SelectedRows(rows, view.feed, is_removed, view.rows.selection.clear, select_row)
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -136,13 +136,13 @@ def _save_filter(view: InboxScreen) -> None:
 ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done, called=row_commands.done_label),
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done, title_now=row_commands.done_label),
         Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
                 run=row_commands.discard, why_not=row_commands.why_not_discarded, shown=False),
         Command("unread", "minus", "Unread", "Mark the item as unread", run=row_commands.mark_unread, shown=False),
     ),
-    nothing="No item is selected.",
+    no_target="No item is selected.",
 )  # fmt: skip
 """Commands for the selected rows."""
 LIST_COMMANDS: Commands[InboxScreen] = Commands(
@@ -176,12 +176,12 @@ class InboxScreen(ListView[InboxRow]):
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        ROW_COMMANDS.about(_selected_rows),
+        ROW_COMMANDS.for_target(_selected_rows),
         THREAD.only("resolve", "reply", "reply_resolve", "react")
-        .changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
-        .about(lambda view: view.thread_target, nothing=_why_no_thread),
+        .with_changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
+        .for_target(lambda view: view.thread_target, no_target=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
-        ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
+        ADDRESS.for_target(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
         PANES,
         SECTIONS,
         LIST_COMMANDS,
@@ -206,13 +206,13 @@ class InboxScreen(ListView[InboxRow]):
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[InboxRow] = Rows(
+        rows: RowList[InboxRow] = RowList(
             lambda row: self._row_renderer.render(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.words}",
             groups=lambda row: self._row_renderer.groups(row),
             two_lines=True,
-            ticks=True,
+            selectable=True,
             empty=_EMPTY_MESSAGE,
             id="inbox",
         )
@@ -268,7 +268,7 @@ class InboxScreen(ListView[InboxRow]):
         )
         self.draw_list()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def draw_list(self) -> None:
         if self.show_nowhere(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
@@ -291,7 +291,7 @@ class InboxScreen(ListView[InboxRow]):
             label = failed[0].label
             self.rows.state.fail(f"Could not load {label}", f"{failed[0].cause}{more}")
         elif snapshot.failed:
-            self.rows.state.is_from_before(offline_since(self.feed.as_of))
+            self.rows.state.show_age(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
             self.rows.state.wait_for("the inbox")
         self._update_status()
@@ -310,7 +310,7 @@ class InboxScreen(ListView[InboxRow]):
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
         is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
-        state.empty, state.hint, state.instead = _EMPTY_MESSAGE, "", None
+        state.empty, state.hint, state.custom_lines = _EMPTY_MESSAGE, "", None
         if self.narrowing.by:
             state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
             state.hint = "Press esc to clear the filter."
@@ -329,7 +329,7 @@ class InboxScreen(ListView[InboxRow]):
             state.empty = "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
-            state.instead = self._day_summary
+            state.custom_lines = self._day_summary
         is_empty = is_quiet and not self.marked_rows.here and tab == "all"
         self.set_class(is_empty, "-nothing")
 
@@ -350,15 +350,15 @@ class InboxScreen(ListView[InboxRow]):
         progress = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
         return f"{progress} · {snapshot.unknown.words}" if snapshot.unknown.words else progress
 
-    @on(Rows.Ticked, "#inbox")
-    @on(Lines.Filtered, "#inbox")
+    @on(RowList.SelectionChanged, "#inbox")
+    @on(LineList.FilterChanged, "#inbox")
     def _update_status(self) -> None:
         if self.shell.workspace.organization is None:
             self.status("Inbox")
             return
         snapshot = self.snapshot
         tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
-        parts = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
+        parts = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.ORDERS[self.order]]
         if self.ticked:
             parts.append(f"{len(self.ticked)} selected")
         facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
@@ -395,7 +395,7 @@ class InboxScreen(ListView[InboxRow]):
             if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
         if self.ticked:
-            clear_selection = self.rows.ticks.untick
+            clear_selection = self.rows.selection.clear
             first = selected[0] if selected else None
             return (
                 ThreadTarget(first.at, first.comment, first.comment, tuple(selected), clear_selection)
@@ -421,7 +421,7 @@ class InboxScreen(ListView[InboxRow]):
 
     # Preview
 
-    @on(Lines.Highlighted, "#inbox")
+    @on(LineList.Highlighted, "#inbox")
     def _show_preview(self) -> None:
         self.row_preview.show(self.rows.item)
         if self._preview_timer is not None:
@@ -448,7 +448,7 @@ class InboxScreen(ListView[InboxRow]):
 
     # Navigation
 
-    @on(Lines.Chosen, "#inbox")
+    @on(LineList.Opened, "#inbox")
     @on(ThreadView.PlaceWanted)
     def _open_row(self) -> None:
         row = self.rows.item
@@ -466,7 +466,7 @@ class InboxScreen(ListView[InboxRow]):
     @property
     def is_as_at_start(self) -> bool:
         """Whether the screen looks as it does after the start of Octavo."""
-        is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
+        is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.sections.current == "all" and not (is_changed or self.narrowing.by or self.preview.has_focus)
 
     def keep_place(self) -> None:

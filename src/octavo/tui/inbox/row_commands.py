@@ -17,7 +17,7 @@ from octavo.tui.comments import discarding
 from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
@@ -249,7 +249,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
             discard_drafts()
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
-    app.push_screen(Confirm(title, verb="Discard", intro="\n".join(titles), after=consequence), decided)
+    app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), decided)
 
 
 def _shortened(text: str) -> str:

@@ -21,10 +21,10 @@ from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
 from octavo.tui.review.request_summary import Summary
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.row_list import Heading
 from octavo.tui.widgets.row_list import Row as Drawn
 from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class RowRenderer:
         return Drawn(
             text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
             right=Content.styled(f"{reason} {age:>4}", "$octavo-muted"),
-            below=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
-            below_right=other_reasons,
+            second_line=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
+            second_right=other_reasons,
             sign=Content.styled(*REASON_SIGNS[row.reason]),
         )
 

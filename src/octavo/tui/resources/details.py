@@ -21,8 +21,7 @@ from octavo.data.live import Live
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, NameOf, Resource
 from octavo.tui.shell.info_facts import of_fields
 from octavo.tui.shell.view import View
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 LOAD_DELAY = 0.3
 """Seconds on a row before its details are loaded, which can take a dozen requests."""
@@ -96,7 +95,7 @@ class Details(VerticalScroll, can_focus=False):
     Details {
         background: $background; color: $foreground; padding: 0 1; scrollbar-size-vertical: 1;
         & > Horizontal { height: auto; }
-        & Facts { padding: 0 1 0 0; }
+        & FactList { padding: 0 1 0 0; }
     }
     """
 
@@ -107,8 +106,8 @@ class Details(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
         with Horizontal():
-            yield Facts(classes="details--left")
-            yield Facts(classes="details--right")
+            yield FactList(classes="details--left")
+            yield FactList(classes="details--right")
 
     def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
         """Show the facts about an item, with the facts `loaded_facts` at the top. None clears the details."""
@@ -124,9 +123,9 @@ class Details(VerticalScroll, can_focus=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        left, right = self.query_one(".details--left", Facts), self.query_one(".details--right", Facts)
+        left, right = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
         fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
-        left.least = self.size.height - self.query_one(".details--title", Static).size.height
+        left.min_height = self.size.height - self.query_one(".details--title", Static).size.height
         half = len(self._facts) if fits else (len(self._facts) + 1) // 2
         for facts, shown in ((left, self._facts[:half]), (right, self._facts[half:])):
             if tuple(shown) != facts.facts:

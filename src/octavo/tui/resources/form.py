@@ -29,11 +29,11 @@ from octavo.tui.shell.choosing_files import ask_for_file
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -61,16 +61,16 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
     "form",
     (
         Command("send", "ctrl+s", "Save", "Save the changes", run=lambda _, form: form.send(), writes=True, why_not=lambda _, form: form.why_not_send(),
-                called=lambda _, form: form.state.verb, priority=True),
+                title_now=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
-                there=lambda _, form: form.accepts_files, why_not=lambda _, form: form.why_no_file(), priority=True),
+                is_available=lambda _, form: form.accepts_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.reveal(),
-                there=lambda _, form: form.has_hidden, priority=True),
+                is_available=lambda _, form: form.has_hidden, priority=True),
         Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.reset_field(),
                 why_not=lambda _, form: form.why_not_reset(), priority=True, shown=False),
         Command("close", "escape", "Close", "Close the form and keep the draft, or cancel the upload",
-                run=lambda _, form: form.cancel_or_close(), priority=True, called=lambda _, form: "Cancel" if form.state.is_uploading else None),
+                run=lambda _, form: form.cancel_or_close(), priority=True, title_now=lambda _, form: "Cancel" if form.state.is_uploading else None),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
     ),
@@ -113,8 +113,8 @@ class FormDialog(Dialog[None]):
         self._validation_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it(self.state.form.title, self._footer)
+        with DialogFrame() as frame:
+            frame.set_border_texts(self.state.form.title, self._footer)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
@@ -155,7 +155,7 @@ class FormDialog(Dialog[None]):
         """Limit the height of the fields, so that the message and the buttons stay visible on a low screen."""
         if not self.query(".form--body"):
             return
-        frame, fields_container = self.query_one(Frame), self.query_one(".form--body")
+        frame, fields_container = self.query_one(DialogFrame), self.query_one(".form--body")
         other_height = sum(
             each.outer_size.height + each.styles.margin.height
             for each in frame.children
@@ -206,9 +206,9 @@ class FormDialog(Dialog[None]):
         message_line.update(safe_lines(errors.get(FORM, "") or self._message))
         message_line.display = bool(errors.get(FORM, "") or self._message)
         button = self.query_one("#yes", TextButton)
-        button.off = self.why_not_send() is not None
+        button.is_dimmed = self.why_not_send() is not None
         self._show_hint()
-        self.query_one(Frame).name_it(self.state.form.title, self._footer)
+        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._footer)
         self.refresh_bindings()
         self.call_after_refresh(self._limit_height)
 
@@ -252,9 +252,9 @@ class FormDialog(Dialog[None]):
         button = message.button
         button_row = next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
         if button.id == "yes":
-            await self.do("form.send")
+            await self.run_command("form.send")
         elif button.id == "no":
-            await self.do("form.close")
+            await self.run_command("form.close")
         elif (row := self._focused_row or button_row) is not None:
             self._pickers.pick(row.field)
 
@@ -360,13 +360,13 @@ class FormDialog(Dialog[None]):
     def _schedule_save(self) -> None:
         if self._draft_timer is not None:
             self._draft_timer.stop()
-        self._draft_timer = self.set_timer(self._clock.typed(monotonic()), self._save_draft)
+        self._draft_timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._save_draft)
 
     def _save_draft(self) -> None:
         if self._draft_timer is not None:
             self._draft_timer.stop()
             self._draft_timer = None
-        self._clock.kept()
+        self._clock.mark_saved()
         self.state.save_draft()
 
     def _save_draft_now(self) -> None:

@@ -25,13 +25,12 @@ from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.reference_lists import OptionList, ReferenceList
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.secret_input import SecretInput
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -187,7 +186,7 @@ class FieldRow(Vertical):
     def show_label(self, label: str) -> None:
         """Show the label of the chosen value."""
         if isinstance(self.input, TextButton):
-            self.input.words = f"{label} ▾"
+            self.input.label = f"{label} ▾"
 
     def show_state(self, sentence: str, *, changed: bool) -> None:
         """Show the error of the field, and mark the field if it has changed."""
@@ -344,7 +343,7 @@ class FormPickers:
         if search is not None and not state.options.is_complete:
             state.search = search_options
         if state.picker is not None:
-            state.picker.arrived(state.title(field), state.choices(), state.search)
+            state.picker.show_loaded(state.title(field), state.choices(), state.search)
 
     def _choose(self, field: FormField, state: _PickerState) -> None:
         if field.kind in ("list", "choices"):
@@ -370,9 +369,9 @@ class FormPickers:
         state.picker = Picker(
             state.title(field),
             state.choices(),
-            now=selected,
+            initial=selected,
             find_more=state.search,
-            waits=state.is_loading,
+            is_loading=state.is_loading,
         )
         self._shell.push_screen(state.picker, chosen)
 

@@ -27,10 +27,10 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
@@ -74,7 +74,7 @@ def page_lists(
     return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
 
 
-def problem_label(end: str) -> Words:
+def problem_label(end: str) -> AnyText:
     """Return the table cell for a problem of a redirect."""
     return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
 
@@ -226,9 +226,11 @@ def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tupl
         if answer is not None:
             app.background(_show_result(app, target, answer.text))
 
-    field = Field("Link", link, placeholder="/old/page", required="Type a link or a path on the site.")
+    field = Field("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
-    app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
+    app.push_screen(
+        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
+    )
 
 
 async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
@@ -265,8 +267,8 @@ def open_site_search(app: Shell, target: CreateTarget) -> None:
         if answer is not None:
             app.background(_show_results(app, target, answer.text))
 
-    field = Field("Search words", required="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
-    app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
+    field = Field("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
+    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
 async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
@@ -282,7 +284,7 @@ async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
             ToPage(hit.id, page.id),
             page.title or page.path or "Untitled",
             detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
-            off="" if app.workspace.space(hit.id) else "You do not have access to this space.",
+            disabled_reason="" if app.workspace.space(hit.id) else "You do not have access to this space.",
         )
         for hit in results.items
         for page in hit.pages

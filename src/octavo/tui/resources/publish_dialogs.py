@@ -24,7 +24,7 @@ from octavo.tui.resources.role_facts import load_all
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import DirectUndo
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 6

@@ -26,7 +26,7 @@ from octavo.api.folding import fold
 from octavo.api.labels import heading_label, label
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.text import Id
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """Returns the operations that undo an operation. None if the operation cannot be undone."""
 NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
-DetailFacts: TypeAlias = Sequence[tuple[str, Words]]
+DetailFacts: TypeAlias = Sequence[tuple[str, AnyText]]
 """Facts in the details: pairs of a label and a value."""
 PAGE_SIZE = 1000
 """Items in one response: the most that the API allows."""
@@ -68,7 +68,7 @@ class ResourceColumn(Generic[M]):
     is_code: bool = False
     """The value is a code of the API, and its label is shown."""
     align_right: bool = False
-    render: Callable[[Any], Words] | None = None
+    render: Callable[[Any], AnyText] | None = None
     """Returns the cell for a value, if the type of the value does not determine it."""
     is_shown: bool = True
     """False if the column is hidden until the user chooses it."""
@@ -91,7 +91,7 @@ class ResourceColumn(Generic[M]):
         except AttributeError:
             return None  # The object that contains the attribute is None.
 
-    def cell(self, item: M, name_of: NameOf) -> Words:
+    def cell(self, item: M, name_of: NameOf) -> AnyText:
         """Return the text of the cell for an item."""
         return self._render_value(self.value_of(item), name_of)
 
@@ -99,7 +99,7 @@ class ResourceColumn(Generic[M]):
         """Return the name for an ID, the label for a code, and any other value as text."""
         return name_of(str(value)) if self.is_id else label(str(value)) if self.is_code else str(value)
 
-    def _render_value(self, value: Any, name_of: NameOf) -> Words:
+    def _render_value(self, value: Any, name_of: NameOf) -> AnyText:
         if value is None or value == "":
             return Content.styled(self.empty_text, "$octavo-muted") if self.empty_text else ""
         if self.render is not None:

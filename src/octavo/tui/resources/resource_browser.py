@@ -28,11 +28,11 @@ from octavo.tui.shell.list_view import PANES, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import is_covered
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.wording import in_a_line, plural, short_age
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 LOAD_DELAY = 0.12
 """Seconds that the cursor stays on a table before the rows of the table are loaded."""
@@ -108,7 +108,7 @@ def selection(view: BrowserScreen) -> resource_commands.Selection | None:
     """Return the selected rows, else the row with the cursor."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
-    return view.level.selection(*(view.ticked or (view.rows.item,)), clear=view.rows.ticks.untick)
+    return view.level.selection(*(view.ticked or (view.rows.item,)), clear=view.rows.selection.clear)
 
 
 def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
@@ -191,14 +191,14 @@ class BrowserScreen(ListView[Any]):
         "list.filter",
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        resource_commands.SELECTION_COMMANDS.about(selection, nothing=_why_no_selection),
-        resource_commands.CREATE_COMMANDS.about(create_target),
-        structure_commands.STRUCTURE_COMMANDS.about(structure_target),
+        resource_commands.SELECTION_COMMANDS.for_target(selection, no_target=_why_no_selection),
+        resource_commands.CREATE_COMMANDS.for_target(create_target),
+        structure_commands.STRUCTURE_COMMANDS.for_target(structure_target),
         PANES,
         TABLE_COMMANDS,
     )
 
-    table_list: Rows[Resource[Any]]
+    table_list: RowList[Resource[Any]]
 
     def __init__(
         self,
@@ -226,12 +226,12 @@ class BrowserScreen(ListView[Any]):
         self.pending = PendingNavigation(self)
 
     def body(self) -> Iterable[Widget]:
-        self.table_list = Rows(self._render_table_row, key=lambda each: each.plural, id="kinds")
-        self.rows = Rows(
+        self.table_list = RowList(self._render_table_row, key=lambda each: each.plural, id="kinds")
+        self.rows = RowList(
             lambda item: self.table.render_row(item, self.name_of),
             key=lambda item: self.level.resource.key(item),
             search=lambda item: self.table.search_text(item, self.name_of),
-            ticks=lambda _: self.level.resource.resolve_row is None,
+            selectable=lambda _: self.level.resource.resolve_row is None,
             id="things",
         )
         details = Details(id="details")
@@ -319,7 +319,7 @@ class BrowserScreen(ListView[Any]):
         if self.levels:
             self.level.positions[self.level.resource.plural] = (self.rows.query_text, self.rows.key)
 
-    @on(Lines.Highlighted, "#kinds")
+    @on(LineList.Highlighted, "#kinds")
     def _select_table(self) -> None:
         resource = self.table_list.item
         if resource is not None and self.levels and resource.plural != self.level.resource.plural:
@@ -335,10 +335,10 @@ class BrowserScreen(ListView[Any]):
             table.clear_sort_keys()
         self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
         self.follow("list", None)
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
         self.rows.show(())  # Cleared first, because removing the filter redraws the list.
         self.rows.set_filter("")
-        self.rows.kept_key = None
+        self.rows.returning_key = None
         self.rows.columns = self.table.headings()
         if self._load_timer is not None:
             self._load_timer.stop()
@@ -393,7 +393,7 @@ class BrowserScreen(ListView[Any]):
         if self.levels:
             if snapshot is None or self._names != previous:
                 self.table.clear_sort_keys()
-                self.rows.filter_words.forget()
+                self.rows.search_texts.discard()
                 self.rows.apply_filter()
             if self.level.resource.derive_items is not None:
                 self.draw_list()
@@ -436,16 +436,16 @@ class BrowserScreen(ListView[Any]):
             resource.list_operation(self.level.arguments)
         )
 
-    @on(Rows.Ticked, "#things")
-    @on(Lines.Filtered, "#things")
+    @on(RowList.SelectionChanged, "#things")
+    @on(LineList.FilterChanged, "#things")
     def _update_status(self) -> None:
         if not self.levels:
             return
         resource = self.level.resource
         op = resource.list_operation(self.level.arguments)
         count = (
-            self.rows.extent.said
-            if self.rows.query_text or self.rows.extent.is_partial
+            self.rows.counts.summary
+            if self.rows.query_text or self.rows.counts.is_partial
             else self.counts.get((resource.plural, op), "")
         )
         if count and resource.resolve_row is not None and count.isdigit():
@@ -476,7 +476,7 @@ class BrowserScreen(ListView[Any]):
 
     # Details and counts
 
-    @on(Lines.Highlighted, "#things")
+    @on(LineList.Highlighted, "#things")
     def _show_details(self) -> None:
         if self.levels:
             resource, item = self.level.resource, self.rows.item
@@ -506,11 +506,11 @@ class BrowserScreen(ListView[Any]):
 
     # Navigation
 
-    @on(Lines.Chosen, "#kinds")
+    @on(LineList.Opened, "#kinds")
     def _focus_rows(self) -> None:
         self.rows.focus()
 
-    @on(Lines.Chosen, "#things")
+    @on(LineList.Opened, "#things")
     def _open_item(self) -> None:
         resource = self.level.resource
         if (item := self.rows.item) is None:
@@ -524,7 +524,7 @@ class BrowserScreen(ListView[Any]):
         else:
             show_info(self)
 
-    @on(Lines.MoreWanted, "#things")
+    @on(LineList.MoreRequested, "#things")
     def _load_more(self) -> None:
         op = self.subscriptions.op("list")
         if isinstance(op, Listing):
@@ -557,7 +557,7 @@ def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
         return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
     if resource.empty_text or (resource.create is None and resource.add_item is None):
         return resource.description or resource.read_only_reason
-    return f"{resource.description} Press ctrl+n to {in_a_line(resource.create_title) or f'create the first {resource.singular}'}.".lstrip()
+    return f"{resource.description} Press ctrl+n to {as_clause(resource.create_title) or f'create the first {resource.singular}'}.".lstrip()
 
 
 def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:

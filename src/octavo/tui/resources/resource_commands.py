@@ -23,9 +23,9 @@ from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm, Confirmed
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 12
@@ -139,13 +139,13 @@ def _delete(app: Shell, selection: Selection) -> None:
         )
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
             intro="" if undo is None else "You can undo this by pressing u.",
             facts=facts,
-            typed=confirmation,
-            why_typed=f"This cannot be undone. Type {confirmation} to confirm.",
+            word=confirmation,
+            word_reason=f"This cannot be undone. Type {confirmation} to confirm.",
         ),
         decided,
     )
@@ -254,7 +254,7 @@ def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str 
 
 def _choose_action(app: Shell, selection: Selection) -> None:
     choices = [
-        Choice(each, each.name, detail=each.help, off=why_no_action(app, selection, each) or "")
+        Choice(each, each.name, detail=each.help, disabled_reason=why_no_action(app, selection, each) or "")
         for each in selection.resource.actions
     ]
 
@@ -289,7 +289,7 @@ def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> No
                 back=None if action.undo_operation is None else lambda _: undo,
             )
 
-    app.push_screen(Confirm(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
+    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
 
 
 # Copying and opening
@@ -321,10 +321,10 @@ CREATE_COMMANDS: Commands[CreateTarget] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
-                called=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
+                title_now=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_no_command,
-                there=lambda _, target: target.resource.command is not None,
-                called=lambda _, target: None if target.resource.command is None else target.resource.command.name),
+                is_available=lambda _, target: target.resource.command is not None,
+                title_now=lambda _, target: None if target.resource.command is None else target.resource.command.name),
     ),
 )  # fmt: skip
 """Commands for new items."""
@@ -332,11 +332,11 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
     "resource",
     (
         Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
-                called=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
+                title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
         Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
-                run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, selection: _delete_label(selection)),
+                run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection)),
         Command("act", "a", "More…", "Show more actions for the selected item", run=_choose_action, why_not=_why_no_actions, writes=True,
-                there=lambda _, selection: bool(selection.resource.actions)),
+                is_available=lambda _, selection: bool(selection.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
                 run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
@@ -344,7 +344,7 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
                 run=lambda app, selection: open_outside(app, _url_of(selection)), why_not=_why_not_opened),
     ),
     context="selected items",
-    nothing="Select an item first.",
+    no_target="Select an item first.",
 )  # fmt: skip
 """Commands for the selected items."""
 
@@ -374,7 +374,9 @@ def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None
             table.sort_by(None if isinstance(column, str) else column)
             changed()
 
-    app.push_screen(Picker(f"Sort {table.resource.plural}", choices, now=table.sort_column or default_order), chosen)
+    app.push_screen(
+        Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), chosen
+    )
 
 
 def _column_label(column: ResourceColumn[Any]) -> str:
@@ -395,7 +397,7 @@ def choose_columns(
             changed()
             choose_columns(app, table, changed, column)
 
-    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, now=now), chosen)
+    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=now), chosen)
 
 
 def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:

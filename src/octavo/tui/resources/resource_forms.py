@@ -289,7 +289,7 @@ def _permitted_places(app: Shell, resource: Resource[Any], arguments: Arguments)
     def restricted(reference_list: ReferenceList, permission: str) -> ReferenceList:
         def choice(each: Any) -> Choice[str]:
             missing = lacks_right((each,), permission, f"create {resource.plural} there", "space or collection")
-            return replace(reference_list.choice_of(each), off=missing or "")
+            return replace(reference_list.choice_of(each), disabled_reason=missing or "")
 
         return replace(reference_list, choice_of=choice)
 

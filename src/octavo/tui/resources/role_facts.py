@@ -14,7 +14,7 @@ from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data import access
 from octavo.data.live import Live
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 
 
 async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:
@@ -36,7 +36,7 @@ async def _role_facts(live: Live, arguments: Arguments, at: Shared, user: str, r
         load_places(live, organization, at),
     )
     member_with_teams = with_teams(member, {each.team.id for each in team_ids})
-    facts: list[tuple[str, Words]] = [
+    facts: list[tuple[str, AnyText]] = [
         ("why", access.access_sentence(member_with_teams, places, organization_details.title, role))
     ]
     for source in access.role_sources(member_with_teams, places, organization_details.title):

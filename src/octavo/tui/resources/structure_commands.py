@@ -84,7 +84,7 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
             f"This destination is empty. The server can place a {site_tree.noun_of(part)} only next to another item."
         )
         right, off = "current" if each.id == now else "", "" if each.children else empty
-        choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
+        choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, disabled_reason=off))
 
     def chosen(destination: MoveTarget | None) -> None:
         if destination is not None:
@@ -92,7 +92,7 @@ def _choose_parent(app: Shell, target: StructureTarget) -> None:
 
     selected = next((each.value for each in choices if each.value.id == now), None)
     empty_text = "This site has no other sections or groups."
-    app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, now=selected), chosen)
+    app.push_screen(Picker(f"Move {title_of(part)} to", choices, empty=empty_text, initial=selected), chosen)
 
 
 def _choose_position(
@@ -193,7 +193,7 @@ def choose_new_part(app: Shell, target: CreateTarget) -> None:
         resource = replace(target.resource.row_resources[kind], create_title=title)
         make = partial(resource_forms.open_create_form, app, resource, {**target.arguments, **more}, target.on_created)
         assert resource.create is not None, "every part must have a create operation"
-        choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
+        choices.append(Choice(make, title, detail, disabled_reason=app.session.live.unavailable(resource.create) or ""))
 
     if section is not None:
         detail = "visitors can switch between the spaces in a section"
@@ -230,11 +230,11 @@ def _has_structure(app: Shell, target: StructureTarget) -> bool:
 STRUCTURE_COMMANDS: Commands[StructureTarget] = Commands(
     "structure",
     (
-        Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_has_structure,
+        Command("move", "M", "Move", "Move the item to another section or group", writes=True, is_available=_has_structure,
                 run=_choose_parent, why_not=lambda _, target: target.why_not_moved()),
-        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, there=_has_structure,
+        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, is_available=_has_structure,
                 run=_move_step(-1), why_not=lambda _, target: target.why_no_step(-1)),
-        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, there=_has_structure,
+        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, is_available=_has_structure,
                 run=_move_step(1), why_not=lambda _, target: target.why_no_step(1)),
     ),
     context="site structure",

@@ -55,8 +55,8 @@ class TableState:
                 f"{each.title} {'▼' if self.is_descending else '▲'}" if each is self.sort_column else each.title,
                 each.width and max(each.width, len(each.title) + 2 * (each is self.sort_column)),
                 right=each.align_right,
-                drop=each.drop_rank,
-                least=MIN_COLUMN_WIDTH if at else MIN_FIRST_WIDTH,
+                drop_order=each.drop_rank,
+                min_width=MIN_COLUMN_WIDTH if at else MIN_FIRST_WIDTH,
             )
             for at, each in enumerate(self.columns)
         ]
