@@ -1,4 +1,4 @@
-"""A library that has something of every kind that is managed, and requests for each kind that the platform takes."""
+"""A library with items of every declared resource, and requests for each resource that the server accepts."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ from octavo.tui.widgets.chooser import Choice
 from tests.tui.resources.test_form_values import valid_text
 
 NOOR = "noor-haddad"
-"""Administers the organization."""
+"""Administrator of the organization."""
 KEEPERS = {"keeper of a space": "hedda-rehman", "keeper of a collection": "selin-dahlgren"}
-"""Who administers one space or collection and no more: a guest the Limpet manual, a reader the collection it lies in."""
+"""Administrators of one space or one collection only. In the organization, they are guest and reader."""
 BARE = "Handbook of the harbour"
-"""A site that has none of what a site has one of at most."""
+"""Title of a site without any of the single items of a site."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
 TELLING = {CAST["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
-"""What is looked at in any case: who owns a team and may do little else, and where there is something of everything."""
+"""Keys of items that are always checked: the owner of a team, and the items with most children."""
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
 SOME: tuple[Operation[Any], ...] = (
     *(
@@ -71,7 +71,7 @@ SOME: tuple[Operation[Any], ...] = (
     openapi.Create(at=HERE, slug="tides", source=SPEC),
     translations.Create(at=HERE, title="Into French"),
 )
-"""One at least of what the demo has none of."""
+"""Creates at least one item of each resource that the demo does not contain."""
 MORE: tuple[Operation[Any], ...] = (
     sites.Create(at=HERE, title=BARE, spaces="sample"),
     site_structure.CreateSiteSpace(at=SITE, space_id="handbook", section_id="docs-instruments"),
@@ -90,12 +90,12 @@ MORE: tuple[Operation[Any], ...] = (
     invites.CreateLink(at=HERE, level="read", space=LIMPET.space_id),
     invites.CreateLink(at=HERE, level="read", collection=INSTRUMENTS.collection_id),
 )
-"""What else shows how people differ."""
+"""Creates more items that show how roles differ."""
 
 
 def furnish(world: World) -> None:
-    """Let there be something of every kind, and files to make more fonts of."""
-    handlers.load()  # no platform may have been made here yet
+    """Create items of every resource, and upload files for more fonts."""
+    handlers.load()  # The server may not have been started yet in this process.
     for op in (*SOME, *MORE):
         made = answer(op, world.for_user(NOOR))
         if isinstance(made, BackgroundWork):
@@ -119,16 +119,16 @@ def _sent_font(world: World) -> str:
 
 
 def keys_of_files(world: World) -> list[str]:
-    """What names the files that were sent and wait for something to be made of them."""
+    """Return the keys of uploaded files that are not used yet."""
     return [each["id"] for each in world.store.all(f"/orgs/{ORGANIZATION}/uploads")]
 
 
 class _Undone(Exception):
-    """What was asked for was taken back."""
+    """Rolls back a transaction."""
 
 
 def verdict(world: World, op: Operation[Any], person: str) -> int:
-    """The status the platform would answer a person with. Nothing of it stays."""
+    """Return the status that the server would answer a user with. The write is rolled back."""
     try:
         with world.store.transaction():
             answer(op, world.for_user(person))
@@ -142,7 +142,7 @@ def verdict(world: World, op: Operation[Any], person: str) -> int:
 
 
 def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
-    """Whether the platform does that for an administrator, and what is listed is other then. Nothing of it stays."""
+    """Return whether the server accepts a write and the list then differs. The write is rolled back."""
 
     def now() -> Any:
         try:
@@ -163,19 +163,19 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
 
 Written = dict[str, str | None]
 MOST = 12
-"""Things that are tried for a reference: some are taken already."""
+"""Maximum number of items to try for a reference, because some of them may be taken."""
 
 
 class Forms:
-    """What can be written in the forms of kinds where one is."""
+    """Text that the forms of resources accept."""
 
     def __init__(self, shell: Shell, ask: Callable[[Operation[Any]], Awaitable[Any]], world: World) -> None:
-        """`ask` answers as an administrator, who sees all that can be picked."""
+        """`ask` sends a request as an administrator, who can see all references."""
         self._shell, self._ask, self._world = shell, ask, world
         self._listed: dict[Operation[Any], Any] = {}
 
     async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[Written, Operation[Any]]]:
-        """What can be written to make one more, the least first."""
+        """Return texts and requests that create an item, those with the fewest fields first."""
         assert kind.create is not None
         fields = fields_of(kind.create, leave_out=frozenset(known), required_fields=kind.required_fields)
         begin = initial_texts(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
@@ -189,7 +189,7 @@ class Forms:
         more = [{**least[0], each.name: (await self.values(kind, known, each))[0]} for each in optional]
         places = [each for each in optional if self._lists_places(kind, known, each)]
         outside = [each for each in (least[0], *more) if not any(each[place.name] for place in places)]
-        for place in places:  # what one may do differs with the one it is made in
+        for place in places:  # Permissions can differ with the place of the new item.
             values = await self.values(kind, known, place)
             more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
@@ -200,7 +200,7 @@ class Forms:
     async def to_change(
         self, kind: Resource[Any], known: Arguments, thing: Any
     ) -> AsyncIterator[tuple[str, str, Operation[Any]]]:
-        """A field, what can be written there instead, and the request that makes."""
+        """Return the fields that can be changed, with a new text and the request."""
         assert kind.update is not None
         here = kind.arguments_for(known, thing)
         fields = fields_of(kind.update, leave_out=frozenset(here))
@@ -215,7 +215,7 @@ class Forms:
                     yield field.name, value, made.operation
 
     async def values(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[str]:
-        """What fits in a field."""
+        """Return valid texts for a field."""
         if field.name == "font_faces":
             return [f"- weight: 400\n  storageKey: {key}\n" for key in keys_of_files(self._world)]
         if field.kind in ("choice", "choices"):
@@ -224,7 +224,7 @@ class Forms:
         return found[-MOST:] or [valid_text(field)]
 
     async def called(self, kind: Resource[Any], known: Arguments, field: FormField, value: str) -> str:
-        """What is typed to pick something."""
+        """Return the text to type in order to choose a reference."""
         choices = await self._choices(kind, known, field)
         return next((each.title for each in choices if each.value == value), field.label_of(value))
 
@@ -243,12 +243,12 @@ class Forms:
 
 
 def another(field: FormField, fits: str, now: str | None) -> str:
-    """What fits in a field and is not what is there."""
+    """Return valid text for a field that differs from the present text."""
     if fits != now:
         return fits
     return "no" if field.kind == "yes or no" else f"{fits} 2" if field.kind == "line" else fits
 
 
 def names_of(fields: Iterable[FormField]) -> list[str]:
-    """What fields are called."""
+    """Return the names of the fields."""
     return [each.name for each in fields]

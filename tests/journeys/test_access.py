@@ -1,4 +1,4 @@
-"""Who may do what in a space or collection, and why: read in the browser, given and taken there."""
+"""Roles in spaces and collections: shown with their reasons, assigned and removed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def to_row(run: Run, name: str) -> None:
 @pytest.mark.before_release
 async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        # Not the whole truth without roles that are given at several places, levels that keep out, and in a parent.
+        # These rules do not cover everything: roles in several places, and default access that excludes members.
         changes: tuple[Operation[Any], ...] = (
             permissions.Grant(at=PRODUCTS, role="create", teams=("field-crew",)),
             permissions.Grant(at=API, role="admin", users=("elin-brandt",)),

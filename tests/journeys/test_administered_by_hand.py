@@ -1,4 +1,4 @@
-"""What somebody who never saw the program needs to be told while a site, roles and spaces are administered."""
+"""Explanations that a new user needs while administering a site, roles and spaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an administrator does in an hour, keys only, on a wide screen and on the narrowest: read back from the platform."""
+"""An hour of administration with keys only, on a wide and on a narrow screen. The results are read from the server."""
 
 from __future__ import annotations
 

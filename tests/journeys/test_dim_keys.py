@@ -1,4 +1,4 @@
-"""Every kind that is managed, by being declared, and the tree of spaces: which keys are dim for whom."""
+"""Every declared resource and the space tree: the keys that are disabled for each role."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from tests.journeys.stage import Run, Stage
 from tests.tui.resources.test_declarations import DECLARED
 
 ALIKE = 2
-"""Things that are looked at of those that say the same of what one may do."""
+"""Number of items to check among items with the same permissions."""
 
 
 @dataclass
 class Compared:
-    """What the app lets somebody do held against what the platform refuses them."""
+    """Compares the disabled commands of a user with the answers of the server."""
 
     run: Run
     person: str
     forms: Forms
     told: list[str] = field(default_factory=list)
-    """Where they differ."""
+    """Differences between Octavo and the server."""
     asked: set[str] = field(default_factory=set)
-    """What an administrator may do, and was asked as one."""
+    """Writes that are allowed for an administrator and were checked."""
 
     async def all(self, view: str, kinds: tuple[Resource[Any], ...]) -> None:
         organization = self.run.app.workspace.organization
@@ -60,7 +60,7 @@ class Compared:
         for kind in level.resources:
             level.resource = kind
             name = f"{above}{kind.plural}"
-            # What the view of it asks for.
+            # The requests that the view of the table sends.
             for op in (
                 kind.list_operation(level.arguments),
                 *(build_full_list(each, level.arguments) for each in kind.lookups),
@@ -80,7 +80,7 @@ class Compared:
                         await self.level(level.child_level(thing), f"{name} of ")
 
     async def tree(self) -> None:
-        """The keys of the tree of spaces."""
+        """Compare the commands of the space tree."""
         workspace = self.run.app.workspace
         assert workspace.organization is not None
         live, here = self.run.app.session.live, workspace.organization
@@ -118,7 +118,7 @@ class Compared:
     async def offered(
         self, ask: Callable[[Octavo, ManagedSpaces], None], managed: ManagedSpaces
     ) -> Sequence[Choice[Any]]:
-        """What can be chosen once that is asked."""
+        """Return the choices of the list that `ask` opens."""
         ask(self.run.app, managed)
         screen = self.run.app.screen
         assert isinstance(screen, Picker)
@@ -126,7 +126,7 @@ class Compared:
         return screen.choices()
 
     async def making(self, level: BrowserLevel, kind: Resource[Any], name: str) -> None:
-        """What can be made in one way at least may be made: elsewhere the server says so."""
+        """Compare the command that creates an item. One allowed request is enough for the command to be enabled."""
         why = why_not(resource_commands.CREATE_COMMANDS, "create", self.run, level.create_target())
         tried: Operation[Any] | None = None
         async for _, op in self.forms.to_make(kind, level.arguments):
@@ -168,7 +168,7 @@ class Compared:
     async def acting(
         self, kind: Resource[Any], known: Arguments, action: Action[Any], thing: Any
     ) -> Operation[Any] | None:
-        """What an action sends, with what can be written where it asks."""
+        """Return the operation that an action sends. None if no text in its form is accepted."""
         if action.run is structure_commands.make_default:
             return structure_commands.set_default_operation(known["at"], thing)
         async for _, op in self.forms.to_make(replace(kind, create=action.operation), known):
@@ -177,7 +177,7 @@ class Compared:
         return None
 
     def is_taken(self, op: Operation[Any]) -> bool:
-        """Whether an administrator may do that: what else is wrong with it says nothing of roles."""
+        """Return whether an administrator is allowed to send the operation. Otherwise roles are not the cause."""
         return verdict(self.run.platform.world, op, NOOR) < 400
 
     def compare(self, what: str, name: str, verb: str, why: str | None, op: Operation[Any]) -> None:
@@ -193,12 +193,12 @@ def why_not(commands: Commands[Any], name: str, run: Run, about: Any) -> str | N
 
 
 def parts(kind: Resource[Any], name: str) -> Sequence[tuple[Resource[Any], str]]:
-    """A kind, or those of what stands in its rows, and what each is called."""
+    """Return a resource, or the resources of its rows, with their names."""
     return [(each, f"{name} of {each.plural}") for each in kind.row_resources.values()] or [(kind, name)]
 
 
 def some(kind: Resource[Any], things: Any, person: str, alike: int = ALIKE) -> Iterator[Any]:
-    """A few of those that say the same of what one may do, and the person who may."""
+    """Return a few items for each set of permissions, and the item of the user."""
     seen: dict[str, int] = {}
     for each in things:
         says = f"{kind.item_of(each)[0].singular} {getattr(kind.permission_source(each), 'permissions', None)}"
@@ -215,10 +215,10 @@ WRITES = {
         *(action.name for action in kind.actions),
     )
 }
-"""All that can be done with the kinds there are."""
+"""All writes of the declared resources."""
 PEOPLE = {**CAST, **KEEPERS}
 SHORT = ("administrator", "keeper of a space", "guest")
-"""Who may everything, something and next to nothing: what the others may do lies between."""
+"""Roles with all, some and almost no permissions. The permissions of the other roles lie between these."""
 
 
 @pytest.mark.before_release("administrator", "guest", "keeper of a space")

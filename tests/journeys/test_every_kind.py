@@ -1,6 +1,6 @@
-"""Every kind that is managed, by being declared: one of it made, changed and deleted by keys, wherever it is listed.
+"""Every declared resource: an item is created, edited and deleted by keys in every table that lists the resource.
 
-That is much, and done for a few kinds in every run: what long runs show to be pressed is in `pressed.tsv` too.
+Every run covers a few resources, and long runs cover all of them. `pressed.tsv` records the keys of long runs too.
 """
 
 from __future__ import annotations
@@ -30,37 +30,37 @@ from tests.journeys.test_resources import browser, is_answered, open_kind
 from tests.tui.resources.test_declarations import all_of
 
 PARTS = {"section": "Section", "group": "Section group", "space": "Space"}
-"""What adding a part of a site is called, by its kind."""
+"""Titles of the choices that add a part to a site, by the name of the part."""
 VIEWS = {"sites": site_resources.TABLES, "admin": organization_resources.TABLES}
 VERBS = ("create", "update", "delete")
 OFTEN = {
     "sites": {"sites.List", "share_links.List", "adaptive_schema.Get"},
     "admin": {"teams.List", "collections.List", "fonts.List", "organizations.Get"},
 }
-"""Kinds that are gone through in every run: one that has something in it, one there is one of at most, one made of a file
-and one that can only be changed among them. The others are gone through in long runs."""
+"""Resources that every run covers: with children, with a single item, with a file, and without creation."""
 
 
 def writable(kind: Resource[Any]) -> list[str]:
-    """What can be done with things of a kind."""
+    """Return the writes that a resource supports."""
     return [f"{verb} {kind.name} {kind.plural}" for verb in VERBS if getattr(kind, verb) is not None]
 
 
 @dataclass
 class Managing:
-    """Goes wherever things are listed, and makes, changes and deletes one of each kind there."""
+    """Visits every table, and creates, edits and deletes an item there."""
 
     run: Run
     forms: Forms
     font: Path
     kinds: set[str]
-    """The names of those it goes to."""
+    """Names of the resources to cover."""
     done: set[str] = field(default_factory=set)
     places: set[tuple[str, str]] = field(default_factory=set)
-    """The kinds that were gone through, and in what."""
+    """Resources that are covered, with the types of their places."""
 
     async def level(self) -> None:
-        """Where one is, and in one thing of each kind there whatever is in no other."""
+        """Cover the tables of the open level, and open one item of each table with children that are not covered
+        yet."""
         view = browser(self.run)
         level = view.level
         for kind in level.resources:
@@ -81,7 +81,7 @@ class Managing:
         return kind.name in self.kinds and writable_in(kind)
 
     def is_new_in(self, level: BrowserLevel) -> bool:
-        """Whether there is anything in a thing that was gone through nowhere, as far as that is known before."""
+        """Return whether an item contains a table that is not covered yet, as far as the declarations show."""
         below = [each for kind in level.resources for each in kind.children]
         seen = {name for name, _ in self.places}
         return any(self.is_new(kind, level) for kind in level.resources) or any(
@@ -102,7 +102,7 @@ class Managing:
         await self.run.until(lambda: view.level.resource is kind and is_answered(view), f"come back to {kind.plural}")
 
     async def kind(self, kind: Resource[Any]) -> None:
-        """Make one, change it and delete it. Of what there is one at most, one is made where there is none, else changed."""
+        """Create, edit and delete an item. A single item is created if there is none, else edited."""
         rows = browser(self.run).rows
         rows.focus()
         for name, part in (kind.row_resources or {"": kind}).items():
@@ -117,7 +117,7 @@ class Managing:
                 await self.delete(kind, row)
 
     async def there(self, kind: Resource[Any]) -> dict[str, Any]:
-        """What the server has of a kind, by its key."""
+        """Return the items on the server, by key."""
         try:
             answered = await self.run.ask(kind.list_operation(browser(self.run).level.arguments), NOOR)
         except NotFound:
@@ -125,7 +125,7 @@ class Managing:
         return {kind.key(each): each for each in kind.items(answered)}
 
     async def make(self, kind: Resource[Any], part: Resource[Any], name: str) -> Any:
-        """What stands in the row of what was made, where the list tells."""
+        """Create an item, and return its row."""
         view = browser(self.run)
         before = await self.there(kind)
         await self.run.press("ctrl+n")
@@ -143,7 +143,7 @@ class Managing:
         return next(iter(new or after.values()))
 
     async def change(self, kind: Resource[Any], row: Any) -> Any:
-        """What stands in the row then."""
+        """Edit an item, and return its row."""
         view, (part, thing) = browser(self.run), kind.item_of(row)
         known = view.level.arguments
         await self.on(kind, row)
@@ -175,7 +175,7 @@ class Managing:
         self.did("delete", part)
 
     async def on(self, kind: Resource[Any], row: Any) -> None:
-        """Put the cursor on a row."""
+        """Move the cursor to a row."""
         rows = browser(self.run).rows
         rows.focus()
         if rows.key != kind.key(row):
@@ -191,7 +191,7 @@ class Managing:
         return dialog
 
     async def fill(self, part: Resource[Any], tried: AsyncIterator[tuple[Written, Any]]) -> None:
-        """Write in the form on show, as people do, what the platform takes and what changes something, and send it."""
+        """Fill in the open form with text that the server accepts and that changes something, and send the form."""
         dialog, listed = self.form(), browser_below(self.run)
         state = dialog.state
         async for each, op in tried:
@@ -221,7 +221,7 @@ class Managing:
         else:
             if (
                 row.field.upload_kind == "customization_font" and text
-            ):  # people write where the file is, not how it was sent
+            ):  # Users type the path of the file, not its storage key.
                 text = re.sub(r"(?<=storageKey: ).*", str(self.font), text)
             if state.texts[name]:
                 await run.pilot.press(*(("f7", "delete") if isinstance(row.input, TextEditor) else ("end", "ctrl+u")))
@@ -230,23 +230,23 @@ class Managing:
 
 
 def browser_below(run: Run) -> Any:
-    """The tables below the form on show."""
+    """Return the tables below the open form."""
     return run.app.screen_stack[-2]
 
 
 def place(kind: Resource[Any], level: BrowserLevel) -> tuple[str, str]:
-    """A kind, and in what it is: it is gone through once there."""
+    """Return a resource and the type of its place. Each pair is covered once."""
     is_bare = kind.is_single and level.title == BARE
     return kind.name, f"{'bare ' if is_bare else ''}{type(level.arguments['at']).__name__}"
 
 
 def writable_in(kind: Resource[Any]) -> bool:
-    """Whether anything can be done with what is listed as that."""
+    """Return whether the rows of a table support any write."""
     return any(writable(each) for each in kind.row_resources.values()) or bool(writable(kind))
 
 
 def telling(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
-    """What there is most in, of what has anything in it; else the first."""
+    """Return the items with most children, or the first item."""
     found = [each for each in things if {kind.key(each), kind.title(each)} & TELLING]
     return (found or things[:1]) if kind.children else ()
 

@@ -1,4 +1,4 @@
-"""Forms made of request models: filled in, kept, refused, and sent."""
+"""Forms: filled in, saved as drafts, refused, and sent."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Opened:
         return dialog
 
     async def settings(self) -> FormDialog:
-        """That of the site."""
+        """Open the form of the site."""
         now = await self.run.app.session.live.fetch(sites.Get(at=DOCS))
         return await self.open(sites.Update, item=now, item_reader=sites.Get(at=DOCS), draft_name="form site docs")
 
@@ -272,11 +272,11 @@ async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, mon
 
 
 class Kinds(Operation[None], put="/users/me", repeats_request=True):
-    """Has what no request has yet."""
+    """A request with kinds of fields that no other request has."""
 
     at: SiteRef
     day: date | None = None
-    """The day it begins."""
+    """First day."""
     colour: Colour | None = None
     key: Annotated[str, Field(min_length=4), Secret()] | None = None
     tides: tuple[Literal["spring", "neap"], ...] | None = None
@@ -427,7 +427,7 @@ async def test_a_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage
                 raise Lost("The connection broke.")
             return answer
 
-        send, run.gate._send = run.gate._send, lose  # the connection breaks after it
+        send, run.gate._send = run.gate._send, lose  # The connection breaks after the write.
         await run.press("ctrl+s")
         await run.gone("A form")
         assert len(run.gate.sent(sites.Update)) == 1

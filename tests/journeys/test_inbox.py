@@ -1,4 +1,4 @@
-"""The inbox: what others do makes a row with its reason, keys act on it where it stands, and it goes."""
+"""The inbox: actions of other users create rows with reasons, and commands on the rows remove them."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ def view(run: Run) -> InboxScreen:
 
 
 def reasons(run: Run, words: str) -> list[str]:
-    """Why the rows are there whose title holds these words."""
+    """Return the reasons of the rows whose title contains `words`."""
     return [each for row in view(run).marked_rows.here if words in row.title for each in (row.reason, *row.also)]
 
 
 async def look(run: Run) -> None:
-    """Ask again, as `r` does."""
+    """Refresh with `r`."""
     await run.press("r")
 
 
 async def stand_on(run: Run, words: str) -> None:
-    """Put the cursor on the row whose title holds these words."""
+    """Move the cursor to the row whose title contains `words`."""
     key = next(row.key for row in view(run).rows.items if words in row.title)
     assert view(run).rows.go_to(key)
     await run.settle()
 
 
 async def opened(run: Run, person: str, subject: str) -> ChangeRequestRef:
-    """A change request of somebody, ready for review."""
+    """Create a change request that is ready for review."""
     made = await run.ask(change_requests.Create(at=HARBOUR, subject=subject), person)
     at = made.ref(HARBOUR)
     await run.ask(change_requests.Update(at=at, status="open"), person)
@@ -57,7 +57,7 @@ async def opened(run: Run, person: str, subject: str) -> ChangeRequestRef:
 
 
 async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
-    """A page of it is written anew."""
+    """Replace the text of a page in a change request."""
     tree = await run.ask(content.ListPages(at=at), person)
     page = next(page for page in tree.walk() if page.title == "Time and time zones")
     body = content.DocumentBody(markdown=f"# Time and time zones\n\nAll is new, says {person}.\n")

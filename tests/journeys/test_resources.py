@@ -46,26 +46,26 @@ def browser(run: Run) -> BrowserScreen:
 
 
 def is_answered(view: BrowserScreen) -> bool:
-    """What there is came in. Of that of which there is one at the most, that there is none."""
+    """Return whether the table is loaded. A table for a single item is loaded too if the server answers 404."""
     answer = view.snapshot
     return answer.value is not None or (view.level.resource.is_single and isinstance(answer.error, NotFound))
 
 
 async def open_kind(run: Run, kind: str) -> None:
-    """Open a kind, by its name in the list of kinds."""
+    """Open a table by its name in the list of tables."""
     view = browser(run)
     assert view.table_list.go_to(kind)
     await run.until(lambda: view.level.resource.plural == kind and is_answered(view), f"open {kind}")
 
 
 def titles(run: Run) -> list[str]:
-    """What the things on show are called."""
+    """Return the titles of the visible items."""
     view = browser(run)
     return [view.level.resource.title(each) for each in view.rows.items]
 
 
 async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int], above: str = "") -> None:
-    """Open every kind, and go into the first thing of each."""
+    """Open every table, and the first item of each."""
     view = browser(run)
     depth = len(view.levels)
     for kind in kinds:
@@ -129,7 +129,7 @@ async def test_enter_opens_a_site_and_esc_leaves_it(stage: Stage) -> None:
         await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
         await run.press("enter", "x")
         await run.see("Redirects · 3 · 1 selected")
-        await run.press("escape")  # unticks
+        await run.press("escape")  # Clears the selection.
         await run.press("escape", "escape")
         await run.see("Sites · 1")
         await run.press("enter")
@@ -463,12 +463,12 @@ async def test_missing_permissions_to_create_or_edit_are_named(stage: Stage) -> 
 
 
 class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
-    """What makes a team, with one more field."""
+    """The operation that creates a team, with one more field."""
 
     title: teams.Title
     members: tuple[Id, ...] | None = None
     harbour: Annotated[str, Field(max_length=12)] | None = None
-    """Where they meet."""
+    """Where the team meets."""
 
 
 @pytest.mark.before_release

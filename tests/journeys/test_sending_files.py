@@ -1,4 +1,4 @@
-"""Files of the person's: fonts sent with progress and stopped, pages imported from a file, nothing sent twice."""
+"""Files of the user: fonts uploaded with progress and canceled, pages imported, and no file uploaded twice."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, ho
         assert len(puts) == 3
         await run.press("ctrl+s")
         await run.until(lambda: titles(run) == ["Inter"], "have the font")
-        assert len(puts) == 3  # what was sent before was not sent again
+        assert len(puts) == 3  # Files that were uploaded before are not uploaded again.
         (font,) = (await run.ask(fonts.List(at=HERE), NOOR)).items
         assert [(face.weight, len(face.sources)) for face in font.font_faces] == [(400, 1), (600, 1)]
         await run.press("e", "tab", "ctrl+f", *"Inter-S", "tab", "enter", "ctrl+s")

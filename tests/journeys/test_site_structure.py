@@ -1,4 +1,4 @@
-"""What stands on a site: seen as a tree, built, moved, and made the default by keys."""
+"""The structure of a site: shown as a tree, built, moved, and its default set by keys."""
 
 from __future__ import annotations
 
