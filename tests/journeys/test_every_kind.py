@@ -219,9 +219,8 @@ class Managing:
             if run.app.screen is not dialog:
                 await run.press("escape")
         else:
-            if (
-                row.field.upload_kind == "customization_font" and text
-            ):  # Users type the path of the file, not its storage key.
+            # Users type the path of the file, not its storage key.
+            if row.field.upload_kind == "customization_font" and text:
                 text = re.sub(r"(?<=storageKey: ).*", str(self.font), text)
             if state.texts[name]:
                 await run.pilot.press(*(("f7", "delete") if isinstance(row.input, TextEditor) else ("end", "ctrl+u")))
