@@ -66,7 +66,7 @@ def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
     at: list[tuple[Rows[Any], Operation[Any] | None]] = []
     match screen:
-        case ChangesScreen() if not (screen.narrowing.by or screen.only_mine):
+        case ChangesScreen() if not (screen.filters.by or screen.only_mine):
             at = [(screen.rows, screen.subscriptions.op(screen.sections.current))]
         case FilesScreen():
             at = [(screen.rows, screen.subscriptions.op("files"))]

@@ -535,7 +535,7 @@ async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_come
         rows = view(run).rows.items
         at, title = next((row.about, row.title) for row in rows if isinstance(row.about, ChangeRequestRef))
         await stand_on(run, title)
-        standings = view(run).standings
+        standings = view(run).statuses
         await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
         kinds = [type(op) for op in asked]

@@ -49,7 +49,7 @@ def many_change_requests(answer: Any) -> None:
 async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.review.change_requests.LOOKED_AT", FEW)
+    monkeypatch.setattr("octavo.tui.review.change_requests.CHECKED_AT_ONCE", FEW)
     lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("F", *"not reviewed", "enter")

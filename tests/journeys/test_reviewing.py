@@ -55,14 +55,14 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
         assert isinstance(view, ChangeRequestScreen)
         diffs = view.comparison.diffs
         await run.press("?", "escape")
-        assert len(diffs._kept) == 2
+        assert len(diffs._cache) == 2
         await run.press("2")
-        assert len(diffs._kept) == 1
+        assert len(diffs._cache) == 1
         run.gate.shut()
         await run.press("<", "J")
         assert run.app.screen is view
         await run.see("page 2 of 2")
-        assert len(diffs._kept) == 2
+        assert len(diffs._cache) == 2
 
 
 async def test_threads_of_a_change_request_hang_in_its_diff(stage: Stage) -> None:
@@ -550,8 +550,8 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 
 @pytest.mark.long
 async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_FIRST", 10)
-    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_AT_MOST", 30)
+    monkeypatch.setattr("octavo.tui.review.diff_base.FIRST_LIMIT", 10)
+    monkeypatch.setattr("octavo.tui.review.diff_base.MAX_LIMIT", 30)
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
         await run.see("0 of 60 viewed", "page 1 of 60")

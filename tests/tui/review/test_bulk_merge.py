@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.bulk_merge import MergeTotals, QueuedMerge, look, merge_in_order
+from octavo.tui.review.bulk_merge import MergeTotals, QueuedMerge, check_queued, merge_in_order
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask
@@ -41,7 +41,7 @@ class Merging:
         """Look at all of them."""
         self.live.outbox.state.sleep = nap
         self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
-        self.seen = [(await look(self.live, one)).checks for one in self.several]
+        self.seen = [(await check_queued(self.live, one)).checks for one in self.several]
 
     async def __call__(self) -> MergeTotals:
         return await merge_in_order(
@@ -93,7 +93,9 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
     await merging.see()
     ended = await merging()
     assert ended.merged == ("#2 in Docs",)
-    assert ended.why.startswith("Stopped at #3 in Docs: pages may conflict: Beta (merge this change request by itself)")
+    assert ended.reason.startswith(
+        "Stopped at #3 in Docs: pages may conflict: Beta (merge this change request by itself)"
+    )
     assert await merging.statuses == ["merged", "draft", "draft"]
 
 
@@ -117,7 +119,7 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
     assert len(ended.merged) == 1
     assert (
         "changed the same paragraph, so the two versions would be merged word by word (merge this change request by itself and check the text)"
-        in ended.why
+        in ended.reason
     )
 
 
@@ -187,7 +189,7 @@ async def test_a_lost_request_ends_it_and_is_not_sent_again(three: Merging, live
     live.send = losing
     ended = await three()
     assert ended.merged == ()
-    assert "Octavo did not retry" in ended.why
+    assert "Octavo did not retry" in ended.reason
     assert len(lost) == 1
 
 
@@ -196,7 +198,7 @@ async def test_what_takes_a_look_of_its_own_is_not_merged_in_passing(live: Live,
     await merging.see()
     assert (
         await merging()
-    ).why == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request by itself)"
+    ).reason == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request by itself)"
 
 
 async def before(merging: Merging) -> list[str]:
@@ -204,8 +206,8 @@ async def before(merging: Merging) -> list[str]:
     found: list[str] = []
     earlier: list[tuple[QueuedMerge, Checks]] = []
     for one in merging.several:
-        stand = await look(merging.live, one, earlier)
-        found.append(stand.why)
+        stand = await check_queued(merging.live, one, earlier)
+        found.append(stand.reason)
         if stand.checks is not None:
             earlier.append((one, stand.checks))
     return found

@@ -24,7 +24,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, check
-from octavo.tui.review.merge_dialog import blocked, pages_to_revert
+from octavo.tui.review.merge_dialog import pages_to_revert, why_blocked
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -359,7 +359,7 @@ async def test_a_merged_change_request_is_called_merged_already(platform: Platfo
     desk = await Desk.open(Ask(platform), *PAGES)
     at = await desk.propose(update(await desk.id("Beta"), "# Beta\n\nNew.\n"))
     await desk.merge(at)
-    assert blocked(await looking(at)) == "This change request is already merged."
+    assert why_blocked(await looking(at)) == "This change request is already merged."
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> Non
     await desk.publish(update(beta, "# Beta\n\nHere.\n"))
     await desk.ask(change_requests.UpdateFromMain(at=at))
     known = await looked_at(live, at)
-    assert known.marked == ("Beta",)
+    assert known.with_markers == ("Beta",)
     said = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
     assert fact(known, "markers") == Fact("bad", "markers", said)
     assert fact(known, "conflicts").text == "none"

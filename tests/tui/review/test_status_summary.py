@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
-from octavo.tui.review.status_summary import RequestStatus, line, standing
+from octavo.tui.review.status_summary import RequestStatus, line, request_status
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
 ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
@@ -22,21 +22,35 @@ def review(by: User, status: str, revision: str = "r2", *, outdated: bool = Fals
 
 def test_who_said_what_of_which_revision() -> None:
     given = [review(ADA, "approved"), review(TOM, "approved", "r1"), review(TOM, "changes-requested", outdated=True)]
-    stands = standing(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
-    assert (stands.approved, stands.stale, stands.refused) == (("Ada Lovelace",), ("Tom Weaver",), ())
-    assert (stands.asks_me, stands.outdated, stands.conflicts, stands.threads) == (True, True, ("Start",), 2)
+    stands = request_status(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
+    assert (stands.approved, stands.outdated_approvals, stands.changes_requested) == (
+        ("Ada Lovelace",),
+        ("Tom Weaver",),
+        (),
+    )
+    assert (stands.is_requested_from_me, stands.outdated, stands.conflicts, stands.threads) == (
+        True,
+        True,
+        ("Start",),
+        2,
+    )
 
 
 def test_what_is_not_known_is_said_not_to_be() -> None:
-    assert standing(ABOUT, 0, None, [], None, "ada").known == {"requested"}
+    assert request_status(ABOUT, 0, None, [], None, "ada").known == {"requested"}
 
 
 def test_what_is_decided_is_not_outdated() -> None:
-    assert not standing(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
+    assert not request_status(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
 
 
 FULL = RequestStatus(
-    approved=("Ada Lovelace",), stale=("Tom Weaver",), asks_me=True, outdated=True, conflicts=("Start",), threads=2
+    approved=("Ada Lovelace",),
+    outdated_approvals=("Tom Weaver",),
+    is_requested_from_me=True,
+    outdated=True,
+    conflicts=("Start",),
+    threads=2,
 )
 
 

@@ -28,7 +28,11 @@ async def tell(app: Shell, session: Session) -> None:
     from octavo.tui.review import unfinished_merges
     from octavo.tui.writing import unsent_pages
 
-    telling = [unfinished_merges.tell(app, session), unsent_pages.tell(app, session), editor_files.tell(app)]
+    telling = [
+        unfinished_merges.report_unfinished(app, session),
+        unsent_pages.tell(app, session),
+        editor_files.tell(app),
+    ]
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)

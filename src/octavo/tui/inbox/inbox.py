@@ -28,8 +28,8 @@ from octavo.tui.inbox.row_drawing import RowDrawing
 from octavo.tui.inbox.row_preview import RowPreview
 from octavo.tui.inbox.sections import GROUPS, RowFilter
 from octavo.tui.review.request_actions import CHANGE
-from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_loader import RequestStatuses
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.inbox_feed import InboxFeed
@@ -196,7 +196,7 @@ class InboxScreen(ListView[Row]):
         self.marked = MarkedRows()
         """The rows by what was done with them."""
         self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
-        self.standings = RequestStatuses(self, self._stands_otherwise)
+        self.statuses = RequestStatuses(self, self._stands_otherwise)
         self._drawing = RowDrawing(partial(_open_threads, self))
         self._resting: Timer | None = None
         self.wanted: ThreadRef | str | None = None
@@ -220,7 +220,7 @@ class InboxScreen(ListView[Row]):
         )
         own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
         tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
-        self.row_preview = RowPreview(self.standings.of, id="preview")
+        self.row_preview = RowPreview(self.statuses.of, id="preview")
         yield from self.list_beside(
             rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
         )
@@ -238,7 +238,7 @@ class InboxScreen(ListView[Row]):
 
     def _enter(self, organization: Organization) -> None:
         self.narrowing.by = ()
-        self.standings.forget()
+        self.statuses.clear()
         self.subscriptions.rest_on(*self.feed.lists)
         self._show()
 
@@ -373,14 +373,14 @@ class InboxScreen(ListView[Row]):
         return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
 
     @property
-    def request_at_hand(self) -> RequestAtHand | None:
+    def request_target(self) -> RequestTarget | None:
         """The change request under the cursor, and those that are ticked."""
         requests = [each for row in self.ticked if (each := self.feed.change_request(row)) is not None]
         about = self.feed.change_request(self.rows.item)
         if about is None:
             return None
         space = SpaceRef(space_id=about.space) if about.space else None
-        return RequestAtHand(about, space, self, tuple(requests))
+        return RequestTarget(about, space, self, tuple(requests))
 
     @property
     def thread_target(self) -> ThreadTarget | None:
@@ -428,7 +428,7 @@ class InboxScreen(ListView[Row]):
             return
         request = self.feed.change_request(row)
         if request is not None:
-            self.standings.look_at([request])
+            self.statuses.follow_shown([request])
         self.row_preview.read_on_show()
         reading = acting.Reading(self.feed, self.shell)
         self._resting = self.set_timer(reading.AFTER, lambda: reading.rested(row))
@@ -472,7 +472,7 @@ class InboxScreen(ListView[Row]):
             self.rows.go_to(key)
 
     def ask_again(self) -> None:
-        self.standings.ask_again()
+        self.statuses.ask_again()
         super().ask_again()
         self.row_preview.thread.ask_again()
         if self.feed.loader is not None:

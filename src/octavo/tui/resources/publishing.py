@@ -26,7 +26,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.resources.acting import AtHand
-    from octavo.tui.review.checked_dialog import Shown
+    from octavo.tui.review.checked_dialog import DialogContent
 
 MOST_NAMED = 6
 """Parts of a site that are named one by one."""
@@ -105,12 +105,12 @@ def _ask(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None:
         verb=verb,
         intro="",
         label="site",
-        not_yet="Octavo is still checking the site. Wait until the check is complete.",
-        unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
-        ask=lambda: look(app.session.live, at),
-        shown=before_publishing if publishes else before_unpublishing,
+        blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
+        blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
+        load=lambda: look(app.session.live, at),
+        content=before_publishing if publishes else before_unpublishing,
         send=lambda found: _send(app, at, found.site, publishes=publishes),
-        again=f"Review the details before you {verb.lower()} the site.",
+        next_step=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))
@@ -147,9 +147,9 @@ async def _sent(live: Live, at: SiteRef, name: str, *, publishes: bool) -> SendR
 # What is said
 
 
-def before_publishing(found: Found) -> Shown:
+def before_publishing(found: Found) -> DialogContent:
     """Return who will see what at which link, and what stays hidden."""
-    from octavo.tui.review.checked_dialog import Shown
+    from octavo.tui.review.checked_dialog import DialogContent
 
     site, spaces = found.site, found.spaces
     facts = [_audience(found), Fact("note", "link", _address(site)), Fact("note", "shows", _holds(found))]
@@ -172,12 +172,12 @@ def before_publishing(found: Found) -> Shown:
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
-    return Shown(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
+    return DialogContent(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
 
 
-def before_unpublishing(found: Found) -> Shown:
+def before_unpublishing(found: Found) -> DialogContent:
     """Return which links stop working, and what stays."""
-    from octavo.tui.review.checked_dialog import Shown
+    from octavo.tui.review.checked_dialog import DialogContent
 
     site = found.site
     facts = [Fact("care", "link", f"{_address(site)} and all links under it will stop working.")]
@@ -198,7 +198,7 @@ def before_unpublishing(found: Found) -> Shown:
         Fact("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
     )
     blocked = "" if site.published else "This site is not published."
-    return Shown(
+    return DialogContent(
         tuple(facts),
         intro="",
         after="You can publish the site again with the same link by pressing u.",

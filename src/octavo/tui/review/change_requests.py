@@ -1,4 +1,4 @@
-"""Change requests of the organization: a list by status, what each is about, and the way in."""
+"""The list of the change requests of the organization, by status, with a preview."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
-from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
+from octavo.tui.review.request_target import RequestTarget, why_not_alone
 from octavo.tui.review.status_loader import RequestStatuses
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.left_unsent import beside
@@ -39,13 +39,12 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import plural, short_age
 
-NOTHING, NEXT = "No change requests with this status.", "] next tab   ctrl+n new change request"
+EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
-LOOKED_AT = 200
-"""Change requests that are looked at to tell whether they are among those that are wanted, and as many more when one comes
-to the end of the list: each is a question of its own."""
-_AROUND = 6
-"""Cells of a row beside its second line."""
+CHECKED_AT_ONCE = 200
+"""Change requests whose facts are loaded for a filter at first, and with each step to the end of the list."""
+_ROW_MARGIN = 6
+"""Cells of a row that the second line cannot use."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -58,33 +57,35 @@ _STATES = SECTIONS.changed("previous_section", title="Previous tab", help="Go to
 )
 
 
-def _named_alone(view: ChangesScreen) -> ChangeRequest | None:
-    request = view.request_at_hand
-    return request.about if request is not None and others_ticked(request) is None else None
+def _single_request(view: ChangesScreen) -> ChangeRequest | None:
+    request = view.request_target
+    return request.change_request if request is not None and why_not_alone(request) is None else None
 
 
-def _why_none_named(view: ChangesScreen) -> str:
-    request = view.request_at_hand
-    return (request and others_ticked(request)) or "Select a change request first."
+def _why_no_single_request(view: ChangesScreen) -> str:
+    request = view.request_target
+    return (request and why_not_alone(request)) or "Select a change request first."
 
 
-_ADDRESS = ADDRESS.about(_named_alone, nothing=_why_none_named)
+_ADDRESS = ADDRESS.about(_single_request, nothing=_why_no_single_request)
 
 
-def _read_on(view: ChangesScreen, step: int) -> None:
+def _scroll_or_move(view: ChangesScreen, step: int) -> None:
     if not view.query_one(Summary).scroll_page_on(step):
         view.rows.move(step)
 
 
-def _choose_only(_: Shell, view: ChangesScreen) -> None:
+def _choose_filter(_: Shell, view: ChangesScreen) -> None:
     snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
-    offered = list_filters.offered(items, view.narrowing.by, view.space_title, view.standings.of)
-    more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
-    view.narrowing.choose("Filter change requests", more)
+    offered = list_filters.offered_filters(items, view.filters.by, view.space_title, view.statuses.of)
+    choices = [
+        (each, f"{matches} so far" if undecided_count else str(matches)) for each, matches, undecided_count in offered
+    ]
+    view.filters.choose("Filter change requests", choices)
 
 
-def _only_mine(_: Shell, view: ChangesScreen) -> None:
+def _toggle_mine(_: Shell, view: ChangesScreen) -> None:
     view.only_mine = not view.only_mine
     view.draw_list()
 
@@ -93,20 +94,20 @@ CHANGES: Commands[ChangesScreen] = Commands(
     "changes",
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
-                run=lambda _, view: _read_on(view, 1)),
+                run=lambda _, view: _scroll_or_move(view, 1)),
         Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous change request", shown=False,
-                run=lambda _, view: _read_on(view, -1)),
+                run=lambda _, view: _scroll_or_move(view, -1)),
         Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
-                run=_choose_only),
+                run=_choose_filter),
         Command("order", "S", "Sort", "Sort change requests", shown=False,
                 run=lambda _, view: view.choose_order("Sort change requests")),
-        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.filters.set(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
-                run=_only_mine),
+                run=_toggle_mine),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -138,16 +139,16 @@ class ChangesScreen(ListView[ChangeRequest]):
     def __init__(self) -> None:
         super().__init__()
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """What the server lists, by the state they are in."""
+        """Change requests by status, as loaded."""
         self.only_mine = False
-        self.narrowing: Narrowing[RequestFilter] = Narrowing(self, self._narrowed)
-        self._reach, self._looks_on = LOOKED_AT, False
-        """How many of a list are looked at, and whether there are more of which that would tell something."""
-        self._told_so_far = ""
-        """Of how many it is not known yet whether they are among those that are wanted."""
-        self.standings = RequestStatuses(self, self._stands_otherwise)
-        self._looking: Timer | None = None
-        self._redrawing: Timer | None = None
+        self.filters: Narrowing[RequestFilter] = Narrowing(self, self._filters_changed)
+        self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
+        """Number of change requests that the filters check, and whether the list has more."""
+        self._progress = ""
+        """Part of the status line with the number of change requests that the filters have not checked yet."""
+        self.statuses = RequestStatuses(self, self._status_changed)
+        self._follow_timer: Timer | None = None
+        self._redraw_timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[ChangeRequest] = Rows(
@@ -159,21 +160,21 @@ class ChangesScreen(ListView[ChangeRequest]):
             groups=lambda each: [Heading(self.space_title(each).upper())] if self.order == "space" else [],
             two_lines=True,
             ticks=True,
-            empty=NOTHING,
-            hint=NEXT,
+            empty=EMPTY_TEXT,
+            hint=HINT,
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield from self.list_beside(rows, Summary(self.standings.of, id="summary"), sections=sections)
+        yield from self.list_beside(rows, Summary(self.statuses.of, id="summary"), sections=sections)
 
     def on_mount(self) -> None:
-        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
-            self._enter(self.shell.workspace.organization)
+            self._show_organization(self.shell.workspace.organization)
         self._spaces_changed()
-        self.watch(self.rows, "scroll_y", self._look_soon, init=False)
+        self.watch(self.rows, "scroll_y", self._follow_shown_soon, init=False)
         self.rows.focus()
 
     def _spaces_changed(self) -> None:
@@ -182,9 +183,9 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.apply_filter()
             self.rows.redraw()
 
-    def _enter(self, organization: Organization) -> None:
+    def _show_organization(self, organization: Organization) -> None:
         self.lists.clear()
-        self.standings.forget()
+        self.statuses.clear()
         for status in get_args(Status):
             self.follow(status, change_requests_of(organization.id, status), partial(self._show, status))
         self.draw_list()
@@ -199,57 +200,57 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @on(Sections.Chosen)
     def draw_list(self) -> None:
-        self._told_so_far = ""
+        self._progress = ""
         status = self.sections.current
         snapshot = self.lists.get(status, Snapshot())
         if snapshot.value is not None:
             items = [
                 each for each in snapshot.value.items if not self.only_mine or _is_of(self.shell.workspace.me, each)
             ]
-            here = len(items) if all(each.needs is None for each in self.narrowing.by) else self._reach
-            untold = list_filters.untold(items[:here], self.narrowing.by, self.standings.of)
-            self._looks_on = here < len(items)
-            looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
-            items = sorted(list_filters.narrowed(items, self.narrowing.by, self.standings.of), key=self.space_title)
-            items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
-            some = bool(self.narrowing.by or self.only_mine)
-            self.rows.state.empty = "No change requests match the filters." if some else NOTHING
-            partly = some and (self._looks_on or snapshot.value.next is not None)
-            if partly:
-                self.rows.state.empty = f"No matches in the {looked} change requests."
-            if untold and list_filters.still_looks(untold, self.narrowing.by, self.standings.of):
+            checked = len(items) if all(each.needs is None for each in self.filters.by) else self._checked_count
+            undecided = list_filters.undecided(items[:checked], self.filters.by, self.statuses.of)
+            self._has_unchecked = checked < len(items)
+            checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
+            items = sorted(list_filters.matching(items, self.filters.by, self.statuses.of), key=self.space_title)
+            items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.statuses.of(each)))
+            is_filtered = bool(self.filters.by or self.only_mine)
+            self.rows.state.empty = "No change requests match the filters." if is_filtered else EMPTY_TEXT
+            is_partial = is_filtered and (self._has_unchecked or snapshot.value.next is not None)
+            if is_partial:
+                self.rows.state.empty = f"No matches in the {checked_text} change requests."
+            if undecided and list_filters.can_still_match(undecided, self.filters.by, self.statuses.of):
                 self.rows.state.empty = "No matches yet. Still loading…"
-            self.rows.state.hint = "esc clear filters" if self.narrowing.by else "@ show all" if some else NEXT
-            if partly:
+            self.rows.state.hint = "esc clear filters" if self.filters.by else "@ show all" if is_filtered else HINT
+            if is_partial:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
-                self.rows.show(items, beyond=f"Only the {looked} are loaded")
+                self.rows.show(items, beyond=f"Only the {checked_text} are loaded")
             else:
                 self.rows.show_page(snapshot.value, items)
-            self._find(untold)
-            self._look_soon()
-            self._other_change_request()  # the change request under the cursor may be newer
+            self._load_facts(undecided)
+            self._follow_shown_soon()
+            self._highlighted()  # The selected change request may be newer.
         self.says(snapshot, "Change requests", "change requests")
-        self._say_where()
+        self._show_position()
 
-    def _say_where(self) -> None:
+    def _show_position(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         mine = " · mine" if self.only_mine else ""
-        mine += "".join(f" · {each}" for each in self.narrowing.names)
+        mine += "".join(f" · {each}" for each in self.filters.names)
         ticked = f" · {len(self.ticked)} selected" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
-        self.status(where, self.rows.extent.said + self._told_so_far)
+        self.status(where, self.rows.extent.said + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
-        """What its space is called, as far as that is known."""
+        """Return the title of the space of a change request. Empty if it is undecided."""
         space = self.shell.workspace.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
     def _draw(self, each: ChangeRequest) -> Row:
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
-        where = "" if self.order == "space" else self.space_title(each)
-        room = self.rows.scrollable_content_region.width - _AROUND
-        below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
+        space = "" if self.order == "space" else self.space_title(each)
+        room = self.rows.scrollable_content_region.width - _ROW_MARGIN
+        below = status_summary.line(self.statuses.of(each), [fact for fact in (space, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
@@ -263,67 +264,74 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @property
     def unsent_at_hand(self) -> Sequence[UnsentText]:
-        """Return the unsent drafts in the selected change requests, else in the one under the cursor."""
+        """Return the unsent drafts in the selected change requests, else in the current one."""
         among = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
 
-    # How each stands
+    # Status of the change requests
 
-    def _look_soon(self) -> None:
-        """Ask how those on show stand, once the list is at rest."""
-        if self._looking is not None:
-            self._looking.stop()
-        self._looking = self.set_timer(ASK_AFTER, self._look)
+    def _follow_shown_soon(self) -> None:
+        """Follow the status of the visible rows once the list stops scrolling."""
+        if self._follow_timer is not None:
+            self._follow_timer.stop()
+        self._follow_timer = self.set_timer(ASK_AFTER, self._follow_shown)
 
-    def _look(self) -> None:
+    def _follow_shown(self) -> None:
         if not self.is_current:
-            return  # nothing of it is seen
+            return  # The list is hidden by another view.
         rows = self.rows
-        self.standings.look_at([rows.items[index] for index in rows.in_sight])
+        self.statuses.follow_shown([rows.items[index] for index in rows.in_sight])
 
     def on_resize(self) -> None:
-        self._look_soon()
+        self._follow_shown_soon()
 
     def on_screen_resume(self) -> None:
         if is_whole(self):
             self.rows.redraw()
-            self._look_soon()
+            self._follow_shown_soon()
 
-    def _stands_otherwise(self, name: str) -> None:
+    def _status_changed(self, name: str) -> None:
         if not is_whole(self):
             return
         self.rows.redraw(name)
         self.query_one(Summary).status_changed(name)
-        if (self.narrowing.by or self.order == "threads") and self._redrawing is None:
-            self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
+        if (self.filters.by or self.order == "threads") and self._redraw_timer is None:
+            self._redraw_timer = self.set_timer(ASK_AFTER, self._redraw)
 
-    def _draw_again(self) -> None:
-        self._redrawing = None
+    def _redraw(self) -> None:
+        self._redraw_timer = None
         self.draw_list()
 
-    def _find(self, untold: Sequence[ChangeRequest]) -> None:
-        """Load the facts that the filters need for `untold`, and say how many are missing or failed."""
-        asks = [each.needs for each in self.narrowing.by if each.needs is not None]
-        causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
-        left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
-        if left:
-            self._told_so_far = f" · checking {len(left)} more"
-            self.standings.find(left, asks)
+    def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
+        """Load the facts that the filters need for `undecided`, and show how many are missing or failed."""
+        needed = [each.needs for each in self.filters.by if each.needs is not None]
+        causes = [
+            cause
+            for change_request in undecided
+            for fact in needed
+            if (cause := self.statuses.of(change_request).unread.get(fact))
+        ]
+        pending = [each for each in undecided if not any(fact in self.statuses.of(each).unread for fact in needed)]
+        if pending:
+            self._progress = f" · checking {len(pending)} more"
+            self.statuses.load(pending, needed)
         if causes:
-            self.rows.state.fail(f"Could not check {plural(len(untold) - len(left), 'change request')}", causes[0])
+            self.rows.state.fail(
+                f"Could not check {plural(len(undecided) - len(pending), 'change request')}", causes[0]
+            )
 
-    # Several
+    # Selection
 
     @on(Rows.Ticked, "#change-requests")
-    def _other_ticks(self) -> None:
-        self._say_where()
+    def _selection_changed(self) -> None:
+        self._show_position()
         self.refresh_bindings()
 
     @property
-    def request_at_hand(self) -> RequestAtHand | None:
-        """The one under the cursor, and those that are ticked."""
+    def request_target(self) -> RequestTarget | None:
+        """The current change request, with the selected change requests."""
         item = self.rows.item
-        return RequestAtHand(item, _space_of(item), self, tuple(self.ticked)) if item is not None else None
+        return RequestTarget(item, _space_of(item), self, tuple(self.ticked)) if item is not None else None
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
@@ -332,7 +340,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return [each for each in (item, space) if each is not None]
 
     @on(Lines.Highlighted, "#change-requests")
-    def _other_change_request(self) -> None:
+    def _highlighted(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
@@ -344,16 +352,16 @@ class ChangesScreen(ListView[ChangeRequest]):
     @on(Lines.MoreWanted, "#change-requests")
     def _more(self) -> None:
         op = self.subscriptions.op(self.sections.current)
-        if self._looks_on:
-            self._reach += LOOKED_AT
+        if self._has_unchecked:
+            self._checked_count += CHECKED_AT_ONCE
             self.draw_list()
         elif isinstance(op, ListOfOrganization):
             self.shell.background(self.live.more(op))
 
     @on(Lines.Filtered, "#change-requests")
     def _filtered(self) -> None:
-        self._say_where()
-        self._look_soon()
+        self._show_position()
+        self._follow_shown_soon()
 
     @on(Lines.Chosen, "#change-requests")
     def _open(self) -> None:
@@ -365,13 +373,13 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.shell.explain(why_without_space(item))
 
     def ask_again(self) -> None:
-        self.standings.ask_again()
+        self.statuses.ask_again()
         super().ask_again()
         self.draw_list()
 
-    def _narrowed(self) -> None:
-        self.standings.stop_finding()
-        self._reach = LOOKED_AT
+    def _filters_changed(self) -> None:
+        self.statuses.stop_loading()
+        self._checked_count = CHECKED_AT_ONCE
         self.draw_list()
 
 
@@ -380,11 +388,11 @@ def _space_of(each: ChangeRequest) -> SpaceRef | None:
 
 
 def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
-    """How many the server says there are, where they are not all here."""
+    """Return the number of change requests in a list, as far as the server returns it."""
     if snapshot is None or snapshot.value is None:
         return None
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
 
 
-def _is_of(person: User | None, each: ChangeRequest) -> bool:
-    return person is not None and each.created_by is not None and person.id == each.created_by.id
+def _is_of(user: User | None, each: ChangeRequest) -> bool:
+    return user is not None and each.created_by is not None and user.id == each.created_by.id

@@ -1,4 +1,4 @@
-"""The rows of a list of conflicts."""
+"""Rows of a list of conflicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
 def row_of(item: ConflictedPage | TreeConflict, choices: Mapping[str, Choice]) -> Row:
-    """Return the row of a page, with how many of its conflicts are resolved, or of a conflict that is about no text."""
+    """Return the row of a page with the number of its resolved conflicts, or of a conflict in the page tree."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))

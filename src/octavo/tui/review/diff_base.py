@@ -1,11 +1,11 @@
-"""The version a change request is compared with: its base, your last review, or main."""
+"""The comparison of a change request with its base, your last review, or main."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
 from functools import cached_property, partial
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from textual.worker import WorkType
 
@@ -20,277 +20,269 @@ from octavo.data.live import Live, Snapshot
 from octavo.data.queries import reviews_of
 from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.diff_cache import Comparisons, Sides
-from octavo.tui.review.merge_checks import forecast
+from octavo.tui.review.diff_cache import DiffCache, Sides
+from octavo.tui.review.merge_checks import predict_conflicts
 from octavo.tui.review.status_summary import is_predicted
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import short_age
 
+if TYPE_CHECKING:
+    from octavo.tui.review.change_request import ChangeRequestScreen
+
 Base = Literal["base", "review", "main"]
 _NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
-LISTED_FIRST, LISTED_AT_MOST = 100, 1000
-"""Changes that are asked for at first, and the most that a server lists: what is beyond them is found here."""
-FORESEE_AFTER = 0.6
-"""Seconds after which it is looked into what may conflict: the first diff comes before."""
-
-
-class ShowsChanges(Protocol):
-    """A view that shows what a comparison finds."""
-
-    def show_changed(self) -> None:
-        """What changes is known, or is another now."""
-
-    def show_reviews(self) -> None:
-        """The reviews, or the conflicts there may be, are others now."""
-
-    def show_sizes(self) -> None:
-        """How much changes is known of more pages."""
-
-    def go_to_some_change(self) -> None:
-        """Go to the first page that changes, unless one is on one that does."""
-
-    def could_not_compare(self, cause: str) -> None:
-        """What changes is not known, and why."""
+FIRST_LIMIT, MAX_LIMIT = 100, 1000
+"""Number of changes that are loaded first, and the most that the server lists. Octavo finds the others itself."""
+PREDICTION_DELAY = 0.6
+"""Seconds until the merge is predicted, so that the first diff loads before."""
 
 
 class Comparison:
-    """What a change request changes between two revisions, one of which can be chosen."""
+    """Changes of a change request between two revisions. The old revision can be chosen."""
 
-    def __init__(self, view: View, shown_in: ShowsChanges, about: ChangeRequest, space: SpaceRef) -> None:
-        self._view, self._shown_in = view, shown_in
-        self.about = about.within(space)
-        """The change request, as it is now."""
+    def __init__(self, view: ChangeRequestScreen, change_request: ChangeRequest, space: SpaceRef) -> None:
+        self._view = view
+        self.change_request = change_request.within(space)
+        """The change request as it was last loaded."""
         self.space = space
-        self.at: ChangeRequestRef = about.ref(space)
+        self.at: ChangeRequestRef = change_request.ref(space)
         self.sides: Sides | None = None
-        """Between which revisions it is compared, as soon as that is known."""
+        """Compared revisions. None while they are unknown."""
         self.tree = Snapshot[PageTree]()
-        """The pages of the change request, which links lead to."""
+        """Page tree of the change request, for links."""
         self.changed: tuple[ChangedPage, ...] | None = None
-        """What changes, as soon as that is known."""
-        self.left_out = 0
-        """How many changes are not among them, because nobody says which they are."""
+        """Changed pages. None while they are loading."""
+        self.unlisted_count = 0
+        """Number of changes that are missing in `changed`, because the server does not list them."""
         self.before: tuple[Page, ...] = ()
-        """The pages of the old side, where deleted pages stood."""
+        """Page tree of the old revision, for the positions of deleted pages."""
         self._after: tuple[Page, ...] | None = None
-        """The pages of the new side, where they are not those of the change request as it is."""
+        """Page tree of the new revision. None if this is the current revision of the change request."""
         self._base: Base = "base"
-        self._is_other_base = False
-        """Whether another was chosen, and what changes since is not on show yet."""
+        self._base_changed = False
+        """Whether another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
-        self._completed: tuple[Sides, Changes, tuple[ChangedPage, ...]] | None = None
-        """All that changes between two revisions, where the server lists only some of it, which is kept beside it."""
+        self._complete_changes: tuple[Sides, Changes, tuple[ChangedPage, ...]] | None = None
+        """Complete changes if the server lists only some, with the revisions and the list that they belong to."""
         self.conflicting: frozenset[str] = frozenset()
-        """The pages that may conflict with the primary content, as far as that was looked into."""
+        """Keys of the pages that may conflict with main, as far as they are predicted."""
         self.is_on_main = False
-        """Whether main has every change already, as far as that was looked into."""
-        self._foreseen = ""
-        self._limit = LISTED_FIRST
-        self.trouble = ""
-        """Why it is not known whether what is listed is so still, while that is so."""
+        """Whether main already has all changes, as far as it is predicted."""
+        self._predicted_for = ""
+        self._limit = FIRST_LIMIT
+        self.error_text = ""
+        """Error of the last load of the changes. Empty if it succeeded."""
         self.reviews: tuple[Review, ...] = ()
-        """All there are, the newest first."""
+        """All reviews, newest first."""
 
     @cached_property
-    def diffs(self) -> Comparisons:
-        """The diffs that are there, and those on their way."""
-        return Comparisons(self._view.live, lambda _: self._shown_in.show_sizes())
+    def diffs(self) -> DiffCache:
+        """Diffs of the changed pages."""
+        return DiffCache(self._view.live, lambda _: self._view.show_sizes())
 
     def start(self) -> None:
-        """Ask for all of it."""
+        """Load the changes, the reviews and the page tree."""
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
         # Main may have changed.
-        self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._look_ahead())
+        self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._predict_soon())
 
     def stop(self) -> None:
-        """Make no diffs any more."""
+        """Cancel all diffs."""
         if self.sides is not None:
             self.diffs.stop()
 
-    def rest(self) -> None:
-        """Keep no diff but the one on show: one is elsewhere, and may come back."""
+    def drop_others(self) -> None:
+        """Drop all diffs but the shown diff, to save memory while another view is open."""
         if self.sides is not None:
-            self.diffs.rest()
+            self.diffs.drop_others()
 
-    def instead(self, group: str, work: WorkType[None]) -> None:
-        """Do `work` instead of what else the group may be doing. It is begun by the worker: one that is stopped before
-        has nothing that was never awaited."""
+    def replace_worker(self, group: str, work: WorkType[None]) -> None:
+        """Run `work` in place of the other work of the group.
+
+        `work` is a function, so that no coroutine stays unawaited if the worker is canceled before it starts.
+        """
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """What the pages of both sides are called, by their ids."""
+        """Return the page titles on both sides, by page ID."""
         return {page.id: page.title or "Untitled" for root in (*self.before, *self.after) for page in root.walk()}
 
     @property
     def after(self) -> tuple[Page, ...]:
-        """The pages of the new side."""
+        """Return the page tree of the new revision."""
         if self._after is not None:
             return self._after
         return self.tree.value.pages if self.tree.value is not None else ()
 
-    def now_is(self, about: ChangeRequest) -> bool:
-        """Take the change request as it is now. Whether other revisions are compared than before."""
-        before, self.about = self.about, about.within(self.space)
-        return (before.revision, before.base, before.status) != (about.revision, about.base, about.status)
+    def set_change_request(self, change_request: ChangeRequest) -> bool:
+        """Store the change request. Return whether the compared revisions have changed."""
+        before, self.change_request = self.change_request, change_request.within(self.space)
+        return (before.revision, before.base, before.status) != (
+            change_request.revision,
+            change_request.base,
+            change_request.status,
+        )
 
-    def compare_again(self) -> None:
-        """Ask what changes, and where the pages stand: the revision is another than the one that was answered for."""
+    def reload(self) -> None:
+        """Load the changes and the page tree again, because the change request has a new revision."""
         for slot in ("changes", "tree"):
             if (op := self._view.subscriptions.op(slot)) is not None:
                 self._view.shell.background(self._view.live.refresh(op))
         self._find_changes()
 
-    # What is compared
+    # Loading
 
     def _follow_changes(self) -> None:
         self._view.follow("changes", content.ListChanges(at=self.at, limit=self._limit), self._show_listed)
 
     def _show_listed(self, snapshot: Snapshot[Changes]) -> None:
-        self.trouble = str(snapshot.error) if snapshot.error is not None else ""
+        self.error_text = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is None:
-            if self.trouble:
-                self._shown_in.could_not_compare(self.trouble)
+            if self.error_text:
+                self._view.show_error(self.error_text)
             return
         self._listed = snapshot.value
-        if snapshot.value.more and self._limit < LISTED_AT_MOST:
-            # A page must never be hidden from its reviewer: ask until nothing is left out.
-            self._limit = LISTED_AT_MOST
+        if snapshot.value.more and self._limit < MAX_LIMIT:
+            # All changes are loaded, because every change has to be visible to a reviewer.
+            self._limit = MAX_LIMIT
             self._view.call_later(self._follow_changes)
         self._find_changes()
 
-    def _compare_between(self, sides: Sides) -> None:
+    def _set_sides(self, sides: Sides) -> None:
         self.sides = sides
-        self.diffs.between(sides)
+        self.diffs.set_sides(sides)
 
     @property
     def unreadable(self) -> int:
-        """How much of what the server lists as changed could not be read."""
+        """Return the number of listed changes that could not be read."""
         return self._listed.unreadable if self._listed is not None else 0
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self.reviews = snapshot.value.items if snapshot.value else ()
-        self._shown_in.show_reviews()
+        self._view.show_reviews()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         self.tree = snapshot
-        self._shown_in.show_changed()
+        self._view.show_changed()
 
     @property
     def head(self) -> ContentRef:
-        """What it proposes: a revision, where the server says which."""
-        revision = self.about.revision
+        """Return the current revision of the change request, or the change request if its revision is unknown."""
+        revision = self.change_request.revision
         return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
 
     def _at(self, revision: str) -> RevisionRef:
         return RevisionRef(space_id=self.space.space_id, revision_id=revision)
 
-    def _look_ahead(self) -> None:
-        """Predict the merge, once there is time, unless the merge of these revisions is predicted already."""
-        about, space = self.about, self._view.shell.workspace.space(self.space.space_id)
-        wanted = ""
-        if is_predicted(about) and self._listed is not None:
-            main = space.revision if space is not None and about.outdated else None
-            wanted = f"{about.id} {about.revision} {about.base} {main}"
-        if wanted != self._foreseen:
-            self._foreseen, self.conflicting, self.is_on_main = wanted, frozenset(), False
-            if wanted:
-                self._view.set_timer(FORESEE_AFTER, lambda: self.instead("conflicts", self._foresee))
+    def _predict_soon(self) -> None:
+        """Predict the merge after a delay, unless the merge of these revisions is already predicted."""
+        change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
+        predicted_for = ""
+        if is_predicted(change_request) and self._listed is not None:
+            main = space.revision if space is not None and change_request.outdated else None
+            predicted_for = f"{change_request.id} {change_request.revision} {change_request.base} {main}"
+        if predicted_for != self._predicted_for:
+            self._predicted_for, self.conflicting, self.is_on_main = predicted_for, frozenset(), False
+            if predicted_for:
+                self._view.set_timer(PREDICTION_DELAY, lambda: self.replace_worker("conflicts", self._predict))
 
-    async def _foresee(self) -> None:
-        about, listed, wanted = self.about, self._listed, self._foreseen
+    async def _predict(self) -> None:
+        change_request, listed, predicted_for = self.change_request, self._listed, self._predicted_for
         if listed is None:
             return
         try:
             space = await self._view.live.fetch(spaces.Get(at=self.space))
-            found = await forecast(self._view.live, self.at, about, listed, main=space.revision)
+            prediction = await predict_conflicts(self._view.live, self.at, change_request, listed, main=space.revision)
         except ApiError:
-            return  # the dialogs that need to know ask again, and say why not
-        if wanted == self._foreseen:
-            self.conflicting = frozenset(each.id for each in found.conflicts)
-            self.is_on_main = found.is_on_main
-            self._shown_in.show_changed()
-            self._shown_in.show_reviews()
+            return  # The dialogs that need the prediction load it again and show the error.
+        if predicted_for == self._predicted_for:
+            self.conflicting = frozenset(each.id for each in prediction.conflicts)
+            self.is_on_main = prediction.is_on_main
+            self._view.show_changed()
+            self._view.show_reviews()
 
     def _find_changes(self) -> None:
-        """Find what changes between the revisions that are compared now."""
-        self._look_ahead()
-        about = self.about
-        merged = about.status == "merged" and about.revision_merged is not None
-        if self._base != "base" or merged:
-            self.instead("changes", partial(self._find, self._base, merged))
+        """Find the changes between the compared revisions."""
+        self._predict_soon()
+        change_request = self.change_request
+        is_merged = change_request.status == "merged" and change_request.revision_merged is not None
+        if self._base != "base" or is_merged:
+            self.replace_worker("changes", partial(self._compare_revisions, self._base, is_merged))
             return
-        self._take_listed(Sides(self._at(about.base) if about.base else None, self.head))
+        self._show_listed_changes(Sides(self._at(change_request.base) if change_request.base else None, self.head))
 
-    def _take_listed(self, sides: Sides) -> None:
-        self._compare_between(sides)
+    def _show_listed_changes(self, sides: Sides) -> None:
+        self._set_sides(sides)
         listed = self._listed
         if listed is None:
             return
         self._after = None
-        if self._completed is not None and listed.more and self._completed[:2] == (sides, listed):
-            self._take(self._completed[2], 0)
+        if self._complete_changes is not None and listed.more and self._complete_changes[:2] == (sides, listed):
+            self._set_changes(self._complete_changes[2], 0)
             return
-        self._take(changed_pages(listed.changes), listed.more if self._limit == LISTED_AT_MOST else 0)
-        stood = any(not each.is_there_after for each in self.changed or ())
-        if sides.old is not None and (stood or self.left_out):
-            self.instead("changes", partial(self._complete, sides, sides.old, listed))
+        self._set_changes(changed_pages(listed.changes), listed.more if self._limit == MAX_LIMIT else 0)
+        has_deleted = any(not each.exists_after for each in self.changed or ())
+        if sides.old is not None and (has_deleted or self.unlisted_count):
+            self.replace_worker("changes", partial(self._load_unlisted, sides, sides.old, listed))
 
-    def _take(self, changed: tuple[ChangedPage, ...], left_out: int) -> None:
-        self.changed, self.left_out = changed, left_out
-        self._shown_in.show_changed()
-        if self._is_other_base:
-            self._is_other_base = False
-            self._shown_in.go_to_some_change()
+    def _set_changes(self, changed: tuple[ChangedPage, ...], unlisted_count: int) -> None:
+        self.changed, self.unlisted_count = changed, unlisted_count
+        self._view.show_changed()
+        if self._base_changed:
+            self._base_changed = False
+            self._view.select_first_change()
 
-    async def _complete(self, sides: Sides, old: RevisionRef, listed: Changes) -> None:
-        """See where deleted pages stood, and find what the server did not list."""
+    async def _load_unlisted(self, sides: Sides, old: RevisionRef, listed: Changes) -> None:
+        """Find the positions of deleted pages, and the changes that the server did not list."""
         try:
-            before = await read(self._view.live, old)
+            before = await load_revision(self._view.live, old)
             self.before = before.pages
-            if self.left_out and self.changed is not None:
-                after = await read(self._view.live, sides.new)
+            if self.unlisted_count and self.changed is not None:
+                after = await load_revision(self._view.live, sides.new)
                 if has_document_ids(after):
                     found = changed_pages(await asyncio.to_thread(changes_between, before, after))
                     keys = {each.key for each in found}
                     self.changed = (*found, *(each for each in self.changed if each.key not in keys))
-                    self.left_out, self._completed = 0, (sides, listed, self.changed)
+                    self.unlisted_count, self._complete_changes = 0, (sides, listed, self.changed)
         except ApiError:
-            return  # the title says that something is left out
-        self._shown_in.show_changed()
+            return  # The title shows that changes are missing.
+        self._view.show_changed()
 
-    async def _find(self, base: Base, merged: bool) -> None:
+    async def _compare_revisions(self, base: Base, is_merged: bool) -> None:
         try:
-            sides = await self._sides_of(base, merged)
+            sides = await self._sides_of(base, is_merged)
             if sides.old is None:
-                self._take_listed(sides)
+                self._show_listed_changes(sides)
                 return
-            before, after = await asyncio.gather(read(self._view.live, sides.old), read(self._view.live, sides.new))
+            before, after = await asyncio.gather(
+                load_revision(self._view.live, sides.old), load_revision(self._view.live, sides.new)
+            )
         except ApiError as error:
             if base == "base":
-                self._shown_in.could_not_compare(str(error))
+                self._view.show_error(str(error))
             else:
                 self._base = "base"
                 self._view.shell.say(
-                    f"Could not compare #{self.about.number} with {_NAMES[base]}: {error} Octavo is comparing #{self.about.number} with its base instead.",
+                    f"Could not compare #{self.change_request.number} with {_NAMES[base]}: {error} "
+                    f"Octavo is comparing #{self.change_request.number} with its base instead.",
                     tone="failed",
                 )
                 self._find_changes()
             return
         found = changed_pages(await asyncio.to_thread(changes_between, before, after))
         if not has_document_ids(after) and self._listed is not None:
-            # Which texts differ is not said: those that the change request changed are looked at.
+            # The revisions do not tell which texts differ, so the changes listed by the server are added.
             keys = {each.key for each in found}
             found += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
-        self._compare_between(sides)
+        self._set_sides(sides)
         self.before, self._after = before.pages, after.pages
-        self._take(found, 0)
+        self._set_changes(found, 0)
 
-    async def _sides_of(self, base: Base, merged: bool) -> Sides:
-        about = self.about
+    async def _sides_of(self, base: Base, is_merged: bool) -> Sides:
+        change_request = self.change_request
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
@@ -299,63 +291,66 @@ class Comparison:
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
                 return Sides(self._at(space.revision), self.head, _NAMES["main"])
-        if merged and about.revision_merged is not None:
-            new = self._at(about.revision_merged)
-            parents = (await read(self._view.live, new)).parents
-            # Of a merge, one parent is what was proposed, the other what was live before.
-            old = next((each for each in parents if each != about.revision), None)
+        if is_merged and change_request.revision_merged is not None:
+            new = self._at(change_request.revision_merged)
+            parents = (await load_revision(self._view.live, new)).parents
+            # One parent of a merge is the change request, the other is main before the merge.
+            old = next((each for each in parents if each != change_request.revision), None)
             if old is not None:
                 return Sides(self._at(old), new)
-        return Sides(self._at(about.base) if about.base else None, self.head)
+        return Sides(self._at(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """What changed from a revision to what is proposed now. None where that cannot be told. Raises ApiError."""
+        """Return the changed pages since a revision.
+
+        None if the server does not identify documents. Raises ApiError.
+        """
         before, after = await asyncio.gather(
-            read(self._view.live, self._at(revision)), read(self._view.live, self.head)
+            load_revision(self._view.live, self._at(revision)), load_revision(self._view.live, self.head)
         )
         if not (has_document_ids(before) and has_document_ids(after)):
             return None
         return changed_pages(await asyncio.to_thread(changes_between, before, after))
 
-    # Choosing
+    # Choosing the base
 
     @property
     def my_review(self) -> Review | None:
-        """One's last review that says of which revision it is."""
+        """Return your last review of a known revision. None if there is none."""
         me = self._view.shell.workspace.me
         mine = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(mine, None)
 
-    def choose(self) -> None:
-        """Ask which version to compare with."""
+    def open_base_picker(self) -> None:
+        """Open the picker of the version to compare with."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
-        about, review = self.about, self.my_review
-        off = ""
+        change_request, review = self.change_request, self.my_review
+        disabled = ""
         if review is None:
-            off = "You have not reviewed this change request yet."
-        elif review.revision == about.revision:
-            off = "This change request has not been edited since your last review."
-        merged = about.status == "merged"
+            disabled = "You have not reviewed this change request yet."
+        elif review.revision == change_request.revision:
+            disabled = "This change request has not been edited since your last review."
+        merged = change_request.status == "merged"
         base = "main before the merge" if merged else "the revision of main that this change request is based on"
         choices: list[Choice[Base]] = [
             Choice("base", "Base", detail=base),
-            Choice("review", "Your last review", detail="the revision that you reviewed last", off=off,
+            Choice("review", "Your last review", detail="the revision that you reviewed last", off=disabled,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip
 
-        def chosen(base: Base | None) -> None:
+        def on_choice(base: Base | None) -> None:
             if base is not None and base != self._base:
-                self._base, self._is_other_base = base, True
+                self._base, self._base_changed = base, True
                 self._find_changes()
 
-        self._view.app.push_screen(Picker("Compare with", choices, now=self._base), chosen)
+        self._view.app.push_screen(Picker("Compare with", choices, now=self._base), on_choice)
 
 
-async def read(live: Live, at: ContentRef) -> Revision:
-    """The revision content stands at. What a revision holds never changes, so it is asked for once. Raises ApiError."""
+async def load_revision(live: Live, at: ContentRef) -> Revision:
+    """Return the revision of some content. A revision never changes, so it is loaded once. Raises ApiError."""
     op = content.Get(at=at)
     revision: Revision = await (live.known(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
@@ -365,9 +360,9 @@ COMPARISON: Commands[Comparison] = Commands(
     "change",
     (
         Command("compare_with", "B", "Compare with…", "Choose the version to compare with", shown=False,
-                run=lambda _, comparison: comparison.choose()),
+                run=lambda _, comparison: comparison.open_base_picker()),
     ),
     context="change request",
     find=lambda view: view.comparison,
 )  # fmt: skip
-"""What can be done with the comparison on show."""
+"""Commands on the comparison."""

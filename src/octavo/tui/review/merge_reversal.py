@@ -1,4 +1,4 @@
-"""What puts the pages of a merge back: found from the revisions before, after and now, and as the edits that do it."""
+"""The revert of a merge: the plan from the revisions before the merge, after the merge and now, and its edits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from octavo.data.live import Live
 from octavo.data.writes.content_writes import FIELDS, NEVER_NONE, page_source
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import changes_between, has_document_ids
-from octavo.tui.review.merge_checks import name
+from octavo.tui.review.merge_checks import title_of
 
-_OTHER = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
+_OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
 
 
 @dataclass(frozen=True)
-class Sides:
-    """Main before a merge, after the merge, and now."""
+class MergeSides:
+    """Revisions of main before a merge, after the merge, and now."""
 
     before: Revision
     merged: Revision
@@ -30,53 +30,53 @@ class Sides:
 
 
 @dataclass(frozen=True)
-class EditedSince:
-    """A page that the merge changed and somebody else since: only what the merge did is taken back."""
+class LaterEditedPage:
+    """Page that was edited after the merge, so that only the changes of the merge are reverted."""
 
     page: str
     title: str
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """What it is called again, and the like."""
-    of_text: bool = True
-    """Whether its text may have to do with it."""
+    """Values of fields, such as the title, before the merge."""
+    merges_text: bool = True
+    """Whether the text may have to be reverted."""
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What is put back, and what is not."""
+class RevertPlan:
+    """Changes that revert a merge, and the changes that stay."""
 
     restored: tuple[Page, ...] = ()
-    """Pages it deleted, those above before those below."""
+    """Pages that the merge deleted. Parent pages come before their subpages."""
     reverted: tuple[Page, ...] = ()
-    """Pages it edited, which nobody touched since."""
-    met: tuple[EditedSince, ...] = ()
+    """Pages that the merge edited, without later edits."""
+    later_edited: tuple[LaterEditedPage, ...] = ()
     moved: tuple[tuple[Page, str | None, int], ...] = ()
-    """Pages it moved: below which page they stood, and at which place."""
+    """Pages that the merge moved, each with the former parent page and position."""
     deleted: tuple[Page, ...] = ()
-    """Pages it made."""
-    left: tuple[str, ...] = ()
-    """What stays as it is, and why, in words."""
+    """Pages that the merge created."""
+    not_reverted: tuple[str, ...] = ()
+    """Sentences that say what stays and why."""
 
     def __bool__(self) -> bool:
-        return bool(self.restored or self.reverted or self.met or self.moved or self.deleted)
+        return bool(self.restored or self.reverted or self.later_edited or self.moved or self.deleted)
 
     @property
     def lines(self) -> list[str]:
-        """What it does, each as a sign and a title."""
-        told = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.met}
+        """Return a line with a sign and a title for each page of the plan."""
+        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.later_edited}
         return [
             *(f"~ {page.title or 'Untitled'}" for page in self.reverted),
-            *(f"~ {page.title}" for page in self.met),
+            *(f"~ {page.title}" for page in self.later_edited),
             *(f"+ {page.title or 'Untitled'}" for page in self.restored),
-            *(f"→ {page.title or 'Untitled'}" for page, _, _ in self.moved if page.id not in told),
+            *(f"→ {page.title or 'Untitled'}" for page, _, _ in self.moved if page.id not in edited_ids),
             *(f"− {page.title or 'Untitled'}" for page in self.deleted),
         ]
 
 
-async def sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> Sides | None:
-    """The three revisions. None where the server does not say what was there before the merge. Raises ApiError.
+async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
+    """Load the three revisions. None if the server does not name the revision before the merge. Raises ApiError.
 
-    `now` is the revision to revert the merge in. None: main.
+    `now` is the revision in which the merge is reverted, or None for main.
     """
     if change_request.revision_merged is None:
         return None
@@ -87,133 +87,144 @@ async def sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now:
         return None
     last = live.known(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
     before, standing = await asyncio.gather(live.known(content.Get(at=_ref(space, parents[0]))), last)
-    return Sides(before, merged, standing)
+    return MergeSides(before, merged, standing)
 
 
-async def changes_of(live: Live, space: SpaceRef, three: Sides) -> tuple[Change, ...]:
-    """What the merge changed. Raises ApiError."""
-    if has_document_ids(three.merged):
-        return await asyncio.to_thread(changes_between, three.before, three.merged)
-    said = await live.known(content.ListChanges(at=_ref(space, three.merged.id), limit=1000))
-    return said.changes
+async def load_changes(live: Live, space: SpaceRef, merge_sides: MergeSides) -> tuple[Change, ...]:
+    """Return the changes of the merge. Raises ApiError."""
+    if has_document_ids(merge_sides.merged):
+        return await asyncio.to_thread(changes_between, merge_sides.before, merge_sides.merged)
+    listed = await live.known(content.ListChanges(at=_ref(space, merge_sides.merged.id), limit=1000))
+    return listed.changes
 
 
-def plan(three: Sides, changes: Iterable[Change]) -> Plan:
-    """What has to be done to `three.now` so that nothing of the merge is left in it, but for what came since."""
-    return _Planning(three, tuple(changes)).plan()
+def make_plan(merge_sides: MergeSides, changes: Iterable[Change]) -> RevertPlan:
+    """Return the plan that reverts the changes of the merge and keeps later changes."""
+    return _Planner(merge_sides, tuple(changes)).plan()
 
 
-class _Planning:
-    def __init__(self, three: Sides, changes: tuple[Change, ...]) -> None:
+class _Planner:
+    def __init__(self, merge_sides: MergeSides, changes: tuple[Change, ...]) -> None:
         self._changes = changes
-        self._named = has_document_ids(three.merged)
-        self._before, self._merged, self._now = (_Tree(each) for each in (three.before, three.merged, three.now))
-        self._since = _ids(changes_between(three.merged, three.now))
-        """The pages that somebody touched since, as far as revisions tell."""
-        self._apart = _ids(changes_between(three.before, three.now))
-        """The pages that are not as they were."""
-        self._left: list[str] = []
+        self._identifies_documents = has_document_ids(merge_sides.merged)
+        self._before, self._merged, self._now = (
+            _Tree(each) for each in (merge_sides.before, merge_sides.merged, merge_sides.now)
+        )
+        self._changed_later = _ids(changes_between(merge_sides.merged, merge_sides.now))
+        """IDs of the pages that changed after the merge, as far as the revisions tell."""
+        self._changed_from_before = _ids(changes_between(merge_sides.before, merge_sides.now))
+        """IDs of the pages that differ from the revision before the merge."""
+        self._not_reverted: list[str] = []
 
-    def plan(self) -> Plan:
+    def plan(self) -> RevertPlan:
         by_kind: dict[str, list[str]] = {}
         for change in self._changes:
             if change.page is not None:
                 by_kind.setdefault(change.type, []).append(change.page.id)
             else:
-                kind = _OTHER.get(change.type.rpartition("_")[0], change.type)
-                self._left.append(f"{name(change)}: {kind} cannot be reverted")
+                kind = _OBJECT_NAMES.get(change.type.rpartition("_")[0], change.type)
+                self._not_reverted.append(f"{title_of(change)}: {kind} cannot be reverted")
         restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
-        reverted, met = self._edited(by_kind.get("page_edited", []))
-        kept = set(restored)
-        moved = tuple(self._moved(self._in_order(by_kind.get("page_moved", [])), kept))
+        reverted, later_edited = self._edited(by_kind.get("page_edited", []))
+        restored_ids = set(restored)
+        moved = tuple(self._moved(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deleted(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
-        if moved:  # then the places beside them have to be found again
-            again = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
-            every = [*moved, *((self._before.pages[page], above, place) for page, above, place in again)]
-            moved = tuple(sorted(every, key=lambda each: list(self._before.pages).index(each[0].id)))
-        return Plan(
+        if moved:  # Each move can shift the positions of restored siblings, so these are set again.
+            restored_positions = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
+            positions = [
+                *moved,
+                *((self._before.pages[page], above, place) for page, above, place in restored_positions),
+            ]
+            moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
+        return RevertPlan(
             tuple(self._before.pages[page] for page in restored),
             tuple(reverted),
-            tuple(met),
+            tuple(later_edited),
             moved,
             tuple(self._merged.pages[page] for page in deleted),
-            tuple(self._left),
+            tuple(self._not_reverted),
         )
 
     def _in_order(self, pages: Iterable[str]) -> list[str]:
         wanted = set(pages)
         return [page for page in self._before.pages if page in wanted]
 
-    def _edited(self, pages: Iterable[str]) -> tuple[list[Page], list[EditedSince]]:
+    def _edited(self, pages: Iterable[str]) -> tuple[list[Page], list[LaterEditedPage]]:
         reverted: list[Page] = []
-        met: list[EditedSince] = []
+        later_edited: list[LaterEditedPage] = []
         for page_id in self._in_order(pages):
-            then = self._before.pages[page_id]
+            old_page = self._before.pages[page_id]
             if page_id not in self._now.pages:
-                self._left.append(f"{then.title}: deleted after the merge")
-            elif not self._named:
-                met.append(self._with_what_came(page_id))
-            elif page_id not in self._apart:
-                continue  # it is as it was
-            elif page_id in self._since:
-                met.append(self._with_what_came(page_id))
+                self._not_reverted.append(f"{old_page.title}: deleted after the merge")
+            elif not self._identifies_documents:
+                later_edited.append(self._later_edited_page(page_id))
+            elif page_id not in self._changed_from_before:
+                continue  # The page is as it was before the merge.
+            elif page_id in self._changed_later:
+                later_edited.append(self._later_edited_page(page_id))
             else:
-                reverted.append(then)
-        return reverted, met
+                reverted.append(old_page)
+        return reverted, later_edited
 
-    def _with_what_came(self, page_id: str) -> EditedSince:
-        then, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
+    def _later_edited_page(self, page_id: str) -> LaterEditedPage:
+        old_page, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
         fields: dict[str, Any] = {}
         for each in FIELDS:
-            was, became, is_now = (getattr(page, each) for page in (then, merged, now))
-            if was == became or is_now == was:
+            old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, now))
+            if old_value == merged_value or value_now == old_value:
                 continue
-            if is_now == became and not (was is None and each in NEVER_NONE):
-                fields[each] = was
-            elif is_now != became:
-                self._left.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
-        of_text = then.type == "document" and (then.document_id != merged.document_id or not self._named)
-        return EditedSince(page_id, now.title or "Untitled", fields, of_text)
+            if value_now == merged_value and not (old_value is None and each in NEVER_NONE):
+                fields[each] = old_value
+            elif value_now != merged_value:
+                self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
+        merges_text = old_page.type == "document" and (
+            old_page.document_id != merged.document_id or not self._identifies_documents
+        )
+        return LaterEditedPage(page_id, now.title or "Untitled", fields, merges_text)
 
-    def _moved(self, pages: Iterable[str], restored: set[str]) -> Iterator[tuple[Page, str | None, int]]:
+    def _moved(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
         for page_id in pages:
-            if page_id not in self._now.pages or page_id not in self._apart:
-                continue  # deleted since, or it stands where it stood
-            stood, became, stands = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
+            if page_id not in self._now.pages or page_id not in self._changed_from_before:
+                continue  # The page was deleted after the merge, or is back in its former position.
+            old_parent, merged_parent, parent_now = (
+                tree.parents[page_id] for tree in (self._before, self._merged, self._now)
+            )
             page = self._before.pages[page_id]
-            if stands != became:
-                if stands != stood:
-                    self._left.append(f"{page.title}: moved after the merge")
-            elif stood is not None and stood not in self._now.pages and stood not in restored:
-                self._left.append(f"{page.title}: its parent page was deleted after the merge")
-            elif stood is not None and page_id in self._now.trail(stood):
-                self._left.append(f"{page.title}: its former parent page became one of its subpages after the merge")
+            if parent_now != merged_parent:
+                if parent_now != old_parent:
+                    self._not_reverted.append(f"{page.title}: moved after the merge")
+            elif old_parent is not None and old_parent not in self._now.pages and old_parent not in restored_ids:
+                self._not_reverted.append(f"{page.title}: its parent page was deleted after the merge")
+            elif old_parent is not None and page_id in self._now.path_to(old_parent):
+                self._not_reverted.append(
+                    f"{page.title}: its former parent page became one of its subpages after the merge"
+                )
             else:
-                yield page, stood, self._before.place(page_id)
+                yield page, old_parent, self._before.place(page_id)
 
-    def _deleted(self, pages: Iterable[str], moved_away: set[str]) -> list[str]:
-        """The pages it made that can go: nobody edited them since, and nothing else stands below them."""
-        made = [page for page in pages if page in self._now.pages]
-        kept = {page for page in made if page in self._since or not self._named}
-        stay = set(self._now.pages) - set(made) - moved_away | kept
-        needed = {above for page in stay for above in self._now.trail(page)[:-1] if above in made}
-        for page in made:
-            if page in kept:
-                why = "edited" if self._named else "may have been edited"
-                self._left.append(f"{self._now.pages[page].title}: {why} after the merge")
+    def _deleted(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
+        """Return the created pages that can be deleted: they have no later edits and no subpages that stay."""
+        created = [page for page in pages if page in self._now.pages]
+        edited = {page for page in created if page in self._changed_later or not self._identifies_documents}
+        remaining = set(self._now.pages) - set(created) - moved_ids | edited
+        needed = {above for page in remaining for above in self._now.path_to(page)[:-1] if above in created}
+        for page in created:
+            if page in edited:
+                reason = "edited" if self._identifies_documents else "may have been edited"
+                self._not_reverted.append(f"{self._now.pages[page].title}: {reason} after the merge")
             elif page in needed:
-                self._left.append(f"{self._now.pages[page].title}: it has subpages")
-        gone = set(made) - kept - needed
-        return [page for page in made if page in gone and self._now.parents[page] not in gone]
+                self._not_reverted.append(f"{self._now.pages[page].title}: it has subpages")
+        deleted = set(created) - edited - needed
+        return [page for page in created if page in deleted and self._now.parents[page] not in deleted]
 
 
 class _Tree:
-    """The pages of a revision, each with the one above it."""
+    """Page tree of a revision, with the parent of each page."""
 
     def __init__(self, revision: Revision) -> None:
         self.pages: dict[str, Page] = {}
         self.parents: dict[str, str | None] = {}
-        self._below: dict[str | None, list[str]] = {}
+        self._children: dict[str | None, list[str]] = {}
         self._add(revision.pages, None)
 
     def _add(self, pages: tuple[Page, ...], above: str | None) -> None:
@@ -221,15 +232,15 @@ class _Tree:
             if page.id not in self.pages:
                 self.pages[page.id] = page
                 self.parents[page.id] = above
-                self._below.setdefault(above, []).append(page.id)
+                self._children.setdefault(above, []).append(page.id)
                 self._add(page.pages, page.id)
 
     def place(self, page: str) -> int:
-        """Where among its siblings it stands."""
-        return self._below[self.parents[page]].index(page)
+        """Return the position of a page among its siblings."""
+        return self._children[self.parents[page]].index(page)
 
-    def trail(self, page: str) -> list[str]:
-        """The page with those above it, the root first."""
+    def path_to(self, page: str) -> list[str]:
+        """Return the IDs of the page and its ancestors, starting with the root."""
         found: list[str] = []
         at: str | None = page
         while at is not None and at in self.parents:
@@ -247,36 +258,41 @@ def _ref(space: SpaceRef, revision: str) -> RevisionRef:
 
 
 @dataclass(frozen=True)
-class Edits:
-    """The edits of a plan, in the order in which each finds what it needs."""
+class RevertEdits:
+    """Edits of a plan, in an order in which each edit can be applied."""
 
     edits: tuple[ContentEdit, ...]
-    contested: tuple[str, ...] = ()
-    """Pages where what the merge changed was changed again since: both are in the text, marked."""
+    with_conflicts: tuple[str, ...] = ()
+    """Titles of the pages where later edits conflict with the revert, so that the text has conflict markers."""
 
 
-async def reversal_edits(live: Live, space: SpaceRef, three: Sides, planned: Plan, label: str) -> Edits:
-    """The edits that do what was planned; `label` is what the marks of a conflict call them. Raises ApiError."""
-    made: list[ContentEdit] = []
-    contested: list[str] = []
-    made += [RevertPage(page=page.id, revision=three.before.id) for page in planned.restored]
-    made += [RevertPage(page=page.id, revision=three.before.id) for page in planned.reverted]
-    for met in planned.met:
-        fields = dict(met.fields)
-        if met.of_text:
+async def reversal_edits(
+    live: Live, space: SpaceRef, merge_sides: MergeSides, plan: RevertPlan, label: str
+) -> RevertEdits:
+    """Return the edits of a plan. `label` names the reverted version in conflict markers. Raises ApiError."""
+    edits: list[ContentEdit] = []
+    with_conflicts: list[str] = []
+    edits += [RevertPage(page=page.id, revision=merge_sides.before.id) for page in plan.restored]
+    edits += [RevertPage(page=page.id, revision=merge_sides.before.id) for page in plan.reverted]
+    for later in plan.later_edited:
+        fields = dict(later.fields)
+        if later.merges_text:
             base, main, proposed = await asyncio.gather(
-                *(page_source(live, _ref(space, each.id), met.page) for each in (three.merged, three.now, three.before))
+                *(
+                    page_source(live, _ref(space, each.id), later.page)
+                    for each in (merge_sides.merged, merge_sides.now, merge_sides.before)
+                )
             )
             if base is not None and main is not None and proposed is not None:
                 merged = await asyncio.to_thread(merge, base.text, main.text, proposed.text)
                 if (text := merged.text(request=label)) != main.text:
                     fields["document"] = DocumentBody(markdown=text)
                 if merged.conflicts:
-                    contested.append(met.title)
+                    with_conflicts.append(later.title)
         if fields:
-            made.append(UpdatePage(page=met.page, **fields))
-    # Each finds its place once all are below the page where they stood.
-    made += [UpdatePage(page=page.id, into=above) for page, above, _ in planned.moved]
-    made += [UpdatePage(page=page.id, at=place) for page, _, place in planned.moved]
-    made += [DeletePage(page=page.id) for page in planned.deleted]
-    return Edits(tuple(made), tuple(contested))
+            edits.append(UpdatePage(page=later.page, **fields))
+    # Positions are set after all pages have their former parent.
+    edits += [UpdatePage(page=page.id, into=above) for page, above, _ in plan.moved]
+    edits += [UpdatePage(page=page.id, at=place) for page, _, place in plan.moved]
+    edits += [DeletePage(page=page.id) for page in plan.deleted]
+    return RevertEdits(tuple(edits), tuple(with_conflicts))

@@ -26,56 +26,56 @@ from octavo.tui.writing.write_page import MINE
 
 
 class DraftConflicts(ConflictSource):
-    """The conflicts of a draft of a page, with what others wrote."""
+    """Conflicts between a draft of a page and the version that others saved."""
 
     sides = ("theirs", "yours")
-    mine = MINE
+    label = MINE
     against = "the version that others saved"
-    was_answered = False
+    has_server_conflicts = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
         super().__init__(app, route.change_request, route.edit.space)
-        self._edit, self._place, self._into = route.edit, route.place, route.into
+        self._edit, self._draft_place, self._target = route.edit, route.place, route.into
 
     @property
     def name(self) -> str:
-        return self._place.name
+        return self._draft_place.name
 
-    async def found(self) -> OpenConflicts:
-        """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
-        marked = DialogDraft(self.app, self.name).text
-        base = base_of(self.app, self._place)
+    async def load(self) -> OpenConflicts:
+        """Return the conflicts in the markers of the draft. The base is missing without a connection."""
+        source = DialogDraft(self.app, self.name).text
+        base = base_of(self.app, self._draft_place)
         live = self.app.session.live
         try:
             before, theirs = [
-                await page_source(live, place, self._place.page) if place is not None else None
-                for place in (base, self._place.base)
+                await page_source(live, place, self._draft_place.page) if place is not None else None
+                for place in (base, self._draft_place.base)
             ]
         except ApiError:
             before = theirs = None
-        found = await asyncio.to_thread(_merged, marked, before, theirs)
+        merged = await asyncio.to_thread(_read_draft, source, before, theirs)
         page = ConflictedPage(
-            self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None
+            self._draft_place.page, self._edit.title, merged, main=theirs.text if theirs is not None else None
         )
-        return OpenConflicts(self._place.revision, (page,) if page.conflicts else ())
+        return OpenConflicts(self._draft_place.revision, (page,) if page.conflicts else ())
 
-    async def send(self, found: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Let the draft be what was decided, and send that as it would be from the editor."""
-        (page,) = found.pages
-        decided = choices.all
-        text = page.text(decided, self.mine)
+    async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
+        """Save the draft with the choices applied and send it, as after an edit."""
+        (page,) = conflicts.pages
+        chosen = choices.all
+        text = page.text(chosen, self.label)
         try:
             await DialogDraft(self.app, self.name).save(text)
         except NotSaved as error:
             self.app.say(f"Could not save the page: {error}", tone="failed")
             return
-        choices.settle(found, decided)
+        choices.clear_saved(conflicts, chosen)
         close((page.page,))
-        self._edit.send(self._place, self._into, Raw(text))
+        self._edit.send(self._draft_place, self._target, Raw(text))
 
 
 class OwnConflictsScreen(ConflictsScreen):
-    """The conflicts of one draft of a page."""
+    """View of the conflicts of a draft of a page."""
 
     HELP = (
         "Someone else changed the same text while you were editing. Press m to use their version, t to use your version, "
@@ -94,9 +94,9 @@ class OwnConflictsScreen(ConflictsScreen):
         super().__init__(DraftConflicts(app, route))
 
 
-def _merged(marked: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
-    """The page of a draft with marks in it, with what both sides come from as far as that is known."""
-    found = read_marked(marked)
+def _read_draft(source: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
+    """Return the page of a draft with conflict markers, and the base as far as it is loaded."""
+    merged = read_marked(source)
     if before is None or theirs is None:
-        return found
-    return read_marked(marked, merge(before.text, theirs.text, found.decided("request")))
+        return merged
+    return read_marked(source, merge(before.text, theirs.text, merged.decided("request")))

@@ -1,4 +1,4 @@
-"""The status of change requests: ready for review, draft, archived."""
+"""Status changes of change requests: mark as ready for review, convert to draft, archive and reopen."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 
-def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
-    """Return why these cannot be marked as ready or converted to drafts together. None if they can."""
-    for each in several:
+def why_not_toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> str | None:
+    """Return why the change requests cannot be marked as ready or converted to drafts. None if they can."""
+    for each in change_requests:
         if each.status not in ("draft", "open"):
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
             return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
@@ -35,108 +35,118 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
     return None
 
 
-def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
-    """Mark drafts as ready for review. If the first is ready, convert those that are ready to drafts."""
-    if several:
-        those = [each for each in several if each.status == several[0].status]
-        doing, said = _words(app, those)
-        app.writes.send(doing, _mark(app, those), said=said, back=partial(_back, app))
+def toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> None:
+    """Mark drafts as ready for review, or convert open change requests to drafts.
+
+    The first change request decides which of the two happens. The others change only if they have the same status.
+    """
+    if change_requests:
+        same_status = [each for each in change_requests if each.status == change_requests[0].status]
+        action, message = _messages(app, same_status)
+        app.writes.send(action, _toggle(app, same_status), said=message, back=partial(_undo, app))
 
 
-def offer(app: Shell, about: ChangeRequest) -> None:
-    """Offer to mark a draft as ready when a review is requested: reviewers look at change requests that are ready."""
-    if about.status != "draft" or not app.session.live.marks_drafts:
+def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
+    """Offer to mark a draft as ready after a review request."""
+    if change_request.status != "draft" or not app.session.live.marks_drafts:
         return
     from octavo.tui.widgets.confirm import Confirm
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
-            mark(app, [about])
+            toggle(app, [change_request])
 
-    said = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
+    intro = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
     app.push_screen(
         Confirm(
-            f"Mark #{about.number} {about.title} as ready for review?",
+            f"Mark #{change_request.number} {change_request.title} as ready for review?",
             verb="Mark as ready",
             cancel="Keep as draft",
-            intro=said,
+            intro=intro,
         ),
-        decided,
+        on_answer,
     )
 
 
-def _words(app: Shell, several: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return the verb phrase for messages such as "Could not ...", and the message of success."""
-    is_draft = several[0].status == "draft"
-    them = _name(app, several[0]) if len(several) == 1 else plural(len(several), "change request")
+def _messages(app: Shell, change_requests: Sequence[ChangeRequest]) -> tuple[str, str]:
+    """Return the verb phrase for messages such as “Could not …”, and the message of success."""
+    is_draft = change_requests[0].status == "draft"
+    names = (
+        _name(app, change_requests[0]) if len(change_requests) == 1 else plural(len(change_requests), "change request")
+    )
     if is_draft:
-        return f"mark {them} as ready for review", f"Marked {them} as ready for review"
-    draft = "a draft" if len(several) == 1 else "drafts"
-    return f"convert {them} to {draft}", f"Converted {them} to {draft}"
+        return f"mark {names} as ready for review", f"Marked {names} as ready for review"
+    draft = "a draft" if len(change_requests) == 1 else "drafts"
+    return f"convert {names} to {draft}", f"Converted {names} to {draft}"
 
 
-def _name(app: Shell, about: ChangeRequest) -> str:
-    space = app.workspace.space(about.space or "")
-    return f"#{about.number} in {space.title}" if space is not None else f"#{about.number}"
+def _name(app: Shell, change_request: ChangeRequest) -> str:
+    space = app.workspace.space(change_request.space or "")
+    return f"#{change_request.number} in {space.title}" if space is not None else f"#{change_request.number}"
 
 
-async def _mark(app: Shell, several: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
+async def _toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
     from octavo.data.writes.change_request_writes import toggle_draft
     from octavo.data.writes.direct import SendResult
 
     done: list[ChangeRequest] = []
-    left: list[str] = []
-    for each in several:
+    failures: list[str] = []
+    for each in change_requests:
         if each.space is None:
-            continue  # it had one when it was marked
+            continue  # The space was known when the command ran.
         sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
         else:
-            left.append(sent.message if len(several) == 1 else f"{_name(app, each)}: {sent.message}")
+            failures.append(sent.message if len(change_requests) == 1 else f"{_name(app, each)}: {sent.message}")
     if not done:
-        return SendResult("refused", left[0])
-    if not left:
+        return SendResult("refused", failures[0])
+    if not failures:
         return SendResult("done", "", tuple(done))
-    count = f"{len(done)} of {plural(len(several), 'change request')}"
-    is_draft = several[0].status == "draft"
-    said = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
-    return SendResult("done", f"{said}. {left[0]}", tuple(done))
+    count = f"{len(done)} of {plural(len(change_requests), 'change request')}"
+    is_draft = change_requests[0].status == "draft"
+    message = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
+    return SendResult("done", f"{message}. {failures[0]}", tuple(done))
 
 
-def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
+def _undo(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
     from octavo.tui.shell.write_queue import DirectUndo
 
-    doing, said = _words(app, done)
-    return DirectUndo(doing, lambda: _mark(app, done), said)
+    action, message = _messages(app, done)
+    return DirectUndo(action, lambda: _toggle(app, done), message)
 
 
 def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
-    """Return a function that asks whether to archive a change request. None if you cannot archive the change request."""
+    """Return a function that opens the dialog to archive a change request.
+
+    None if you cannot archive the change request.
+    """
     if not_allowed(app, change_request, at.space, "edit", *UNDECIDED):
         return None
-    return partial(ask_to_archive, app, at, change_request)
+    return partial(open_archive_dialog, app, at, change_request)
 
 
-def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
-    """Ask whether to archive a change request, or to reopen an archived one."""
+def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+    """Open the dialog to archive a change request, or to reopen an archived change request."""
     from octavo.tui.widgets.confirm import Confirm
 
     archived = change_request.status == "archived"
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
     op = change_requests.Update(at=at, status=status)
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
             from octavo.data.writes.direct import send_plain
 
-            doing = f"{verb.lower()} #{change_request.number}"
-            sending = send_plain(app.session.live, op, f"Could not {doing}")
-            app.writes.send(doing, sending, said=f"{done} #{change_request.number}", is_shown=True)
+            action = f"{verb.lower()} #{change_request.number}"
+            sending = send_plain(app.session.live, op, f"Could not {action}")
+            app.writes.send(action, sending, said=f"{done} #{change_request.number}", is_shown=True)
 
-    said = (
+    intro = (
         "The change request will move back to the “Open” tab."
         if archived
         else "The change request will move to the “Archived” tab. You can reopen the change request there."
     )
-    app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)
+    app.push_screen(
+        Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=intro), on_answer
+    )

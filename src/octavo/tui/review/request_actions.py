@@ -9,8 +9,8 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.tui.comments import thread_actions
-from octavo.tui.review import readiness, review_requests, undo_merge, updating, verdicts
-from octavo.tui.review.request_at_hand import RequestAtHand, is_in, of_one, takes
+from octavo.tui.review import readiness, revert_merge, review_requests, updating, verdicts
+from octavo.tui.review.request_target import RequestTarget, for_single, is_in, requires
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-MOST_TOGETHER = 20
-"""Change requests that are merged in one go."""
+MAX_MERGES = 20
+"""Maximum number of change requests in a bulk merge."""
 _REQUIRED = "Enter a subject of 1 to 100 characters."
 _TOO_LONG = "Enter a subject of at most 100 characters. This subject has {} characters."
 
@@ -32,82 +32,82 @@ _NO_MARKDOWN = (
 )
 
 
-def _merge(app: Shell, request: RequestAtHand) -> None:
-    if len(request.ticked) > 1:
+def _merge(app: Shell, request: RequestTarget) -> None:
+    if len(request.selected) > 1:
         from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
 
-        several = [
-            QueuedMerge(each.ref(SpaceRef(space_id=each.space)), each, _space_of(app, each))
-            for each in request.ticked
+        queue = [
+            QueuedMerge(each.ref(SpaceRef(space_id=each.space)), each, _space_title(app, each))
+            for each in request.selected
             if each.space
         ]
-        app.push_screen(MergeSeveralDialog(app, several))
+        app.push_screen(MergeSeveralDialog(app, queue))
     else:
         from octavo.tui.review.merge_dialog import merge_dialog
 
-        app.push_screen(merge_dialog(app, request.at, request.about))
+        app.push_screen(merge_dialog(app, request.at, request.change_request))
 
 
-_may_not_merge_it = takes("merge", *UNDECIDED)
+_why_no_single_merge = requires("merge", *UNDECIDED)
 
 
-def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
-    if len(request.ticked) < 2:
-        return _may_not_merge_it(app, request)
-    for each in request.ticked:
+def _why_no_merge(app: Shell, request: RequestTarget) -> str | None:
+    if len(request.selected) < 2:
+        return _why_no_single_merge(app, request)
+    for each in request.selected:
         if each.space is None:
             return why_without_space(each)
-        name = f"#{each.number} in {_space_of(app, each)}"
+        name = f"#{each.number} in {_space_title(app, each)}"
         if each.status not in UNDECIDED:
             state = "already merged" if each.status == "merged" else f"{each.status} and cannot be merged"
             return f"{name} is {state}. Press x to remove it from the selection."
         if why := not_allowed_in(app, each.space, "merge"):
             return f"{name} cannot be merged: {why} Press x to remove it from the selection."
-    count = len(request.ticked)
+    count = len(request.selected)
     return (
-        f"You can merge at most {MOST_TOGETHER} change requests at a time, but {count} are selected."
-        if count > MOST_TOGETHER
+        f"You can merge at most {MAX_MERGES} change requests at a time, but {count} are selected."
+        if count > MAX_MERGES
         else None
     )
 
 
-def _space_of(app: Shell, each: ChangeRequest) -> str:
+def _space_title(app: Shell, each: ChangeRequest) -> str:
     space = app.workspace.space(each.space or "")
     return space.title if space is not None else "an unknown space"
 
 
-def _archive(app: Shell, request: RequestAtHand) -> None:
-    readiness.ask_to_archive(app, request.at, request.about)
+def _open_archive_dialog(app: Shell, request: RequestTarget) -> None:
+    readiness.open_archive_dialog(app, request.at, request.change_request)
 
 
-def _describe(app: Shell, request: RequestAtHand) -> None:
+def _edit_details(app: Shell, request: RequestTarget) -> None:
     from octavo.documents.json_editing import (
         apply_markdown_edit,
         document_to_markdown,
     )  # lazy: the markdown reader, rarely needed
     from octavo.tui.widgets.confirm import Confirm, Field
 
-    change_request, at = request.about, request.at
+    change_request, at = request.change_request, request.at
     place = f"{at.space_id} {at.change_request_id}"
     text = document_to_markdown(change_request.description)
     subject = DialogDraft(app, f"subject {place}", change_request.subject)
     description = DialogDraft(app, f"description {place}", text or "")
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
             return
         if len(answer.text) > 100:
             app.say(_TOO_LONG.format(len(answer.text)), tone="care")
-            _describe(app, request)
+            _edit_details(app, request)
             return
-        given: dict[str, Any] = {}
+        changes: dict[str, Any] = {}
         if answer.text != change_request.subject:
-            given["subject"] = answer.text
+            changes["subject"] = answer.text
         if text is not None and answer.also != text.strip():
-            given["description"] = apply_markdown_edit(change_request.description, answer.also)
-        if given:
+            changes["description"] = apply_markdown_edit(change_request.description, answer.also)
+        if changes:
             drafts = (subject, description) if text is not None else (subject,)
-            _send_description(app, request, given, drafts)
+            _send_details(app, request, changes, drafts)
 
     also = Field(
         "Description (Markdown)",
@@ -124,125 +124,127 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
         also=also if text is not None else None,
     )
-    app.push_screen(dialog, decided)
+    app.push_screen(dialog, on_answer)
 
 
-def _send_description(
-    app: Shell, request: RequestAtHand, given: dict[str, Any], drafts: tuple[DialogDraft, ...]
-) -> None:
+def _send_details(app: Shell, request: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
     at, name = request.at, request.name
 
-    def drop(_: object) -> None:
+    def drop_drafts(_: object) -> None:
         for draft in drafts:
             draft.drop()
 
     from octavo.data.writes.direct import send_plain
 
-    doing, op = f"save the details of {name}", change_requests.Update(at=at, **given)
-    edit = change_requests.Get(at=at), lambda known: known.model_copy(update=given)
+    action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
+    edit = change_requests.Get(at=at), lambda known: known.model_copy(update=changes)
     app.writes.send(
-        doing,
-        send_plain(app.session.live, op, f"Could not {doing}", edit),
+        action,
+        send_plain(app.session.live, op, f"Could not {action}", edit),
         said=f"Saved the details of {name}",
-        then=drop,
+        then=drop_drafts,
         otherwise=dialog_draft.SAID,
         is_shown=True,
     )
 
 
-def comment_on_whole(app: Shell, request: RequestAtHand) -> None:
+def comment_on_whole(app: Shell, request: RequestTarget) -> None:
     """Write a comment on a change request as a whole."""
-    thread_actions.start_thread(app, request.at, page=None, node=None, title=request.name, excerpt=request.about.title)
+    thread_actions.start_thread(
+        app, request.at, page=None, node=None, title=request.name, excerpt=request.change_request.title
+    )
 
 
-may_not_comment_on_whole = takes("comment")
-"""Why one cannot comment on a change request as a whole, in a sentence."""
+why_no_comment_on_whole = requires("comment")
+"""Condition of the comment on a change request as a whole."""
 
 
-def _called_ready(app: Shell, request: RequestAtHand) -> str | None:
-    return "Convert to draft" if request.about.status == "open" else None
+def _ready_label(app: Shell, request: RequestTarget) -> str | None:
+    return "Convert to draft" if request.change_request.status == "open" else None
 
 
-CHANGE: Commands[RequestAtHand] = Commands(
+CHANGE: Commands[RequestTarget] = Commands(
     "change",
     (
         Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
-                writes=True, applies=is_in("merged"), run=undo_merge.ask_to_undo, why_not=of_one(undo_merge.may_not_undo)),
+                writes=True, applies=is_in("merged"), run=revert_merge.open_revert_dialog, why_not=for_single(revert_merge.why_no_revert)),
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
-                writes=True, run=review_requests.choose_reviewers, why_not=takes("edit", *UNDECIDED)),
+                writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
-                writes=True, run=lambda app, request: readiness.mark(app, request.together),
-                why_not=lambda app, request: readiness.why_not(app, request.together), called=_called_ready),
+                writes=True, run=lambda app, request: readiness.toggle(app, request.targets),
+                why_not=lambda app, request: readiness.why_not_toggle(app, request.targets), called=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
-                writes=True, applies=verdicts.awaits_others,
-                run=lambda app, request: verdicts.review(app, request, "approved"), why_not=of_one(verdicts.may_not_review)),
+                writes=True, applies=verdicts.is_review_offered,
+                run=lambda app, request: verdicts.open_review_dialog(app, request, "approved"), why_not=for_single(verdicts.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
-                writes=True, run=lambda app, request: verdicts.review(app, request, "changes-requested"), why_not=of_one(verdicts.may_not_review)),
+                writes=True, run=lambda app, request: verdicts.open_review_dialog(app, request, "changes-requested"), why_not=for_single(verdicts.why_no_review)),
         Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
-                run=verdicts.show_held, why_not=of_one(verdicts.why_none_is_held)),
+                run=verdicts.open_pending_comments, why_not=for_single(verdicts.why_no_pending_comments)),
         Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
-                writes=True, run=verdicts.withdraw, why_not=of_one(verdicts.may_not_withdraw)),
+                writes=True, run=verdicts.open_withdraw_dialog, why_not=for_single(verdicts.why_no_withdrawal)),
         Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
-                writes=True, run=updating.update, why_not=takes("edit", *UNDECIDED)),
+                writes=True, run=updating.update, why_not=requires("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
-                run=updating.resolve, why_not=takes("edit", *UNDECIDED, "merged")),
+                run=updating.resolve, why_not=requires("edit", *UNDECIDED, "merged")),
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
-                writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_may_not_merge),
+                writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
-                writes=True, run=_archive, why_not=takes("edit", *UNDECIDED, "archived")),
+                writes=True, run=_open_archive_dialog, why_not=requires("edit", *UNDECIDED, "archived")),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
-                writes=True, run=_describe, why_not=takes("edit")),
+                writes=True, run=_edit_details, why_not=requires("edit")),
         Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,
-                writes=True, run=comment_on_whole, why_not=may_not_comment_on_whole),
+                writes=True, run=comment_on_whole, why_not=why_no_comment_on_whole),
     ),
     context="change requests",
     nothing="Select a change request first.",
-    find=lambda view: view.request_at_hand,
+    find=lambda view: view.request_target,
 )  # fmt: skip
-"""The commands on the selected change requests."""
+"""Commands on the selected change requests."""
 
 
-def _start(app: Shell, space: SpaceRef) -> None:
+def _create(app: Shell, space: SpaceRef) -> None:
     known = app.workspace.space(space.space_id)
     draft = DialogDraft(app, f"subject {space.space_id}")
 
-    def made(change_request: ChangeRequest) -> None:
-        from octavo.tui.writing.target_request import remember  # it is started to be written to
+    def on_created(change_request: ChangeRequest) -> None:
+        from octavo.tui.writing.target_request import remember  # lazy: page editing, for the next edit
 
         draft.drop()
         remember(app, space, change_request)
         app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    def start(subject: str) -> None:
+    def create_with_subject(subject: str) -> None:
         from octavo.data.writes.change_request_writes import create
 
-        starting = create(app.session.live, space, subject)
-        app.writes.send("create the change request", starting, then=made, otherwise=dialog_draft.SAID)
+        creation = create(app.session.live, space, subject)
+        app.writes.send("create the change request", creation, then=on_created, otherwise=dialog_draft.SAID)
 
-    _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
+    _ask_subject(
+        app, f"New change request in {known.title if known else 'this space'}", "Create", draft, create_with_subject
+    )
 
 
-def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
+def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, on_subject: Callable[[str], None]) -> None:
     from octavo.tui.widgets.confirm import Confirm, Field
 
     field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
             return
         if len(answer.text) > 100:
             app.say(_TOO_LONG.format(len(answer.text)), tone="care")
-            _ask_subject(app, title, verb, draft, use)
+            _ask_subject(app, title, verb, draft, on_subject)
         else:
-            use(answer.text)
+            on_subject(answer.text)
 
-    app.push_screen(Confirm(title, verb=verb, field=field), decided)
+    app.push_screen(Confirm(title, verb=verb, field=field), on_answer)
 
 
-def _space_to_start_in(view: Any) -> SpaceRef | None:
-    """That of the change request at hand, or the one last read in."""
-    request: RequestAtHand | None = view.request_at_hand
+def _space_for_new(view: Any) -> SpaceRef | None:
+    """Return the space of the current change request, else the last space that you opened."""
+    request: RequestTarget | None = view.request_target
     if request is not None and request.space is not None:
         return request.space
     app: Shell = view.shell
@@ -255,10 +257,10 @@ NEW_CHANGE: Commands[SpaceRef] = Commands(
     "change",
     (
         Command("new", "ctrl+n", "New", "Create a change request in this space", shown=False,
-                writes=True, run=_start, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
+                writes=True, run=_create, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
     ),
     context="change requests",
     nothing="Open a space first. Every change request belongs to a space.",
-    find=_space_to_start_in,
+    find=_space_for_new,
 )  # fmt: skip
-"""Starting a change request in the space at hand."""
+"""Command that creates a change request in the current space."""

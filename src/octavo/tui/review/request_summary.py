@@ -1,4 +1,4 @@
-"""What a change request is about, at a glance: who, why, what it changes, who reviewed it."""
+"""The preview of a change request beside a list: author, description, changed pages and reviews."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.comment_text import plain_text
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
-from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, sign_of, title_of
 from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 MOST_PAGES = 60
 _NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
 ASK_AFTER = 0.12
-"""Seconds the cursor rests on a change request before its details are asked for."""
+"""Seconds that a change request is selected before Octavo loads the details."""
 
 
 class Summary(VerticalScroll, can_focus=False):
-    """The right side of the list of change requests. The list has the keys: `scroll_page_on` is how it is read on."""
+    """Preview of the selected change request. The list has the focus and scrolls the preview with `scroll_page_on`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Summary {
@@ -42,11 +42,11 @@ class Summary(VerticalScroll, can_focus=False):
     }
     """
 
-    def __init__(self, stands: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
-        """`stands` says how one stands, as far as that is known."""
+    def __init__(self, status_of: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
+        """`status_of` returns the status of a change request, as far as it is loaded."""
         super().__init__(id=id)
-        self._stands = stands
-        self._about: ChangeRequest | None = None
+        self._status_of = status_of
+        self._change_request: ChangeRequest | None = None
         self._space: SpaceRef | None = None
         self._changes: Snapshot[content.Changes] = Snapshot()
         self._reviews: Snapshot[ListPage[Review]] = Snapshot()
@@ -61,28 +61,28 @@ class Summary(VerticalScroll, can_focus=False):
         return cast("View", self.screen)
 
     def show(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        """Show `change_request`; its details follow when the cursor rests on it."""
-        if self._about is None or self._about.id != change_request.id:
+        """Show `change_request`. The details load once the selection stays for `ASK_AFTER` seconds."""
+        if self._change_request is None or self._change_request.id != change_request.id:
             self.scroll_home(animate=False)
             self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
             self._requested = Snapshot(loading=True)
             if self._timer is not None:
                 self._timer.stop()
-            self._timer = self.set_timer(ASK_AFTER, self._ask)
-        self._about, self._space = change_request, space
+            self._timer = self.set_timer(ASK_AFTER, self._load)
+        self._change_request, self._space = change_request, space
         self._draw()
 
     def clear(self) -> None:
-        """Show nothing: the cursor is on none."""
+        """Show nothing, because no change request is selected."""
         if self._timer is not None:
             self._timer.stop()
-        self._about = None
+        self._change_request = None
         self._draw()
 
-    def _ask(self) -> None:
-        if self._about is None or self._space is None:
+    def _load(self) -> None:
+        if self._change_request is None or self._space is None:
             return
-        at = self._about.ref(self._space)
+        at = self._change_request.ref(self._space)
         self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
         self.view.follow("summary reviews", reviews_of(at), self._show_reviews)
         self.view.follow("summary requested", requested_of(at), self._show_requested)
@@ -100,12 +100,12 @@ class Summary(VerticalScroll, can_focus=False):
         self._draw()
 
     def status_changed(self, name: str) -> None:
-        """Something else is known of how the one called so stands."""
-        if self._about is not None and self._about.id == name:
+        """Draw the preview again if it shows the change request with the ID `name`."""
+        if self._change_request is not None and self._change_request.id == name:
             self._draw()
 
     def scroll_page_on(self, direction: int) -> bool:
-        """Scroll one page. False at the end in that direction, or when it is not on show: there was nothing more."""
+        """Scroll by one page. Return False if the preview is hidden or already at that end."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if at_end or not self.display:
             return False
@@ -116,50 +116,58 @@ class Summary(VerticalScroll, can_focus=False):
         self.query_one(ChangingText).update(self._content())
 
     def _content(self) -> Content:
-        about = self._about
-        if about is None:
+        change_request = self._change_request
+        if change_request is None:
             return Content("")
-        author = about.created_by.name if about.created_by else "unknown author"
+        author = change_request.created_by.name if change_request.created_by else "unknown author"
         lines = [
-            Content.assemble((f"#{about.number}  ", "$octavo-muted"), (about.title, "bold")),
-            Content.styled(f"{author} · {long_age(about.updated_at)} · {about.status}", "$octavo-muted"),
+            Content.assemble((f"#{change_request.number}  ", "$octavo-muted"), (change_request.title, "bold")),
+            Content.styled(
+                f"{author} · {long_age(change_request.updated_at)} · {change_request.status}", "$octavo-muted"
+            ),
             Content(""),
         ]
-        if about.about:
-            lines += [Content(about.about), Content("")]
-        stands = self._stands(about)
-        against: list[Content] = []
-        if about.status == "merged":
-            against.append(
+        if change_request.about:
+            lines += [Content(change_request.about), Content("")]
+        status = self._status_of(change_request)
+        status_lines: list[Content] = []
+        if change_request.status == "merged":
+            status_lines.append(
                 Content.styled(
-                    f"✓ {merged_by(about)}. Press Z to create a change request that reverts the merge.", "$success"
+                    f"✓ {merged_by(change_request)}. Press Z to create a change request that reverts the merge.",
+                    "$success",
                 )
             )
-        if stands.is_on_main:
-            against.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
-        elif stands.outdated:
-            against.append(Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning"))
-        if stands.conflicts:
-            against.append(Content.styled(f"✗ may conflict: {', '.join(stands.conflicts)}", "$error"))
-        against += [
+        if status.is_on_main:
+            status_lines.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
+        elif status.outdated:
+            status_lines.append(
+                Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning")
+            )
+        if status.conflicts:
+            status_lines.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
+        status_lines += [
             Content.styled(f"! Could not load the {_NAMES[fact]}: {cause}", "$warning")
-            for fact, cause in stands.unread.items()
+            for fact, cause in status.unread.items()
         ]
-        lines += [*against, Content("")] if against else []
+        lines += [*status_lines, Content("")] if status_lines else []
         lines += self._changed_lines()
         lines += self._review_lines()
-        if stands.threads:
-            lines.append(Content.styled(f"● {plural(stands.threads, 'open thread')}", "$octavo-note"))
+        if status.threads:
+            lines.append(Content.styled(f"● {plural(status.threads, 'open thread')}", "$octavo-note"))
         return Content("\n").join(lines)
 
     def _changed_lines(self) -> list[Content]:
         heading = Content.styled("PAGES", "bold $octavo-muted")
         if self._changes.value is None:
-            said = str(self._changes.error) if self._changes.error else "…"
-            return [heading, Content.styled(said, "$octavo-muted"), Content("")]
+            notice = str(self._changes.error) if self._changes.error else "…"
+            return [heading, Content.styled(notice, "$octavo-muted"), Content("")]
         styles = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
         changes = self._changes.value.changes
-        lines = [Content.assemble((sign(each), styles[sign(each)]), " ", name(each)) for each in changes[:MOST_PAGES]]
+        lines = [
+            Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
+            for each in changes[:MOST_PAGES]
+        ]
         if len(changes) > MOST_PAGES:
             lines.append(Content.styled(f"  and {len(changes) - MOST_PAGES} more", "$octavo-muted"))
         if not changes:
@@ -167,29 +175,33 @@ class Summary(VerticalScroll, can_focus=False):
         return [heading, *lines, Content("")]
 
     def _review_lines(self) -> list[Content]:
-        given = self._reviews.value.items if self._reviews.value else ()
-        current = [review for review in given if not review.outdated]
-        asked = self._requested.value.items if self._requested.value else ()
-        if not current and not asked:
+        reviews = self._reviews.value.items if self._reviews.value else ()
+        current = [review for review in reviews if not review.outdated]
+        requested = self._requested.value.items if self._requested.value else ()
+        if not current and not requested:
             return []
-        about = self._about
+        change_request = self._change_request
         lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
         for review in current:
             approved = review.status == "approved"
-            stale = about is not None and review.revision is not None and review.revision != about.revision
+            is_outdated = (
+                change_request is not None
+                and review.revision is not None
+                and review.revision != change_request.revision
+            )
             mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
             word = "approved" if approved else "requested changes"
             lines.append(
                 Content.assemble(
                     mark,
                     f"{review.reviewer.name} {word}",
-                    (" · outdated" if stale else "", "$warning"),
+                    (" · outdated" if is_outdated else "", "$warning"),
                 )
             )
-            if review.comment is not None and (words := plain_text(review.comment.body.text)):
-                lines.append(Content.styled(words, "$octavo-muted"))
+            if review.comment is not None and (comment := plain_text(review.comment.body.text)):
+                lines.append(Content.styled(comment, "$octavo-muted"))
         me = self.view.shell.workspace.me
-        for each in asked:
+        for each in requested:
             if each.user is not None:
                 is_me = me is not None and each.user.id == me.id
                 who = "your review requested" if is_me else f"review requested from {each.user.name}"

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-_EXCERPT = 200
+_MAX_EXCERPT = 200
 
 
 @dataclass(frozen=True)
-class RevertedRange:
-    """A page to revert in a change request, and the revisions it is reverted between."""
+class PageRevert:
+    """Page to revert in a change request, from the revision `head` to the revision `base`."""
 
     at: ChangeRequestRef
-    of: ChangeRequest
+    change_request: ChangeRequest
     page: str
     title: str
     base: str
@@ -42,52 +42,59 @@ class RevertedRange:
 
 
 @dataclass(frozen=True)
-class ChangeAtHand:
-    """The selected change of a page, and the block in its diff if the diff has the focus."""
+class SelectedChange:
+    """Selected change, with the selected block if the diff has the focus."""
 
     comparison: Comparison
     change: ChangedPage
     block: Block | None
 
 
-def _why_not_taken_back(app: Shell, here: ChangeAtHand) -> str | None:
-    comparison, change = here.comparison, here.change
-    about, sides = comparison.about, comparison.sides
+def _why_no_revert(app: Shell, selected: SelectedChange) -> str | None:
+    comparison, change = selected.comparison, selected.change
+    change_request, sides = comparison.change_request, comparison.sides
     if not change.changes:
         return "This page has no changes."
     if change.page is None:
         return f"{change.title} is not a page, so Octavo cannot revert it. Press o to open the change request in the browser."
-    if sides is not None and sides.name:
-        return f"The diff shows a comparison with {sides.name}. To revert changes, first press B and choose Base."
-    if about.base is None or about.revision is None:
+    if sides is not None and sides.old_name:
+        return f"The diff shows a comparison with {sides.old_name}. To revert changes, first press B and choose Base."
+    if change_request.base is None or change_request.revision is None:
         return "The server did not return the base revision of this change request."
-    return why_no_editing(app) or not_allowed(app, about, comparison.space, "edit", *UNDECIDED)
+    return why_no_editing(app) or not_allowed(app, change_request, comparison.space, "edit", *UNDECIDED)
 
 
-def _take_back(app: Shell, here: ChangeAtHand) -> None:
-    change, about = here.change, here.comparison.about
-    if change.page is None or about.base is None or about.revision is None:
+def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
+    change, change_request = selected.change, selected.comparison.change_request
+    if change.page is None or change_request.base is None or change_request.revision is None:
         return
-    back = RevertedRange(here.comparison.at, about, change.page.id, change.title, about.base, about.revision)
-    if here.block is None or not change.is_there_after:
-        _ask_page(app, back, here)
+    revert = PageRevert(
+        selected.comparison.at,
+        change_request,
+        change.page.id,
+        change.title,
+        change_request.base,
+        change_request.revision,
+    )
+    if selected.block is None or not change.exists_after:
+        _ask_to_revert_page(app, revert, selected)
     else:
-        app.background(_ask_block(app, back, here.block))
+        app.background(_ask_to_revert_block(app, revert, selected.block))
 
 
-async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
+async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
     try:
         then, now = await asyncio.gather(
             *(
-                page_source(app.session.live, RevisionRef(space_id=back.at.space_id, revision_id=each), back.page)
-                for each in (back.base, back.head)
+                page_source(app.session.live, RevisionRef(space_id=revert.at.space_id, revision_id=each), revert.page)
+                for each in (revert.base, revert.head)
             )
         )
     except ApiError as error:
-        app.say(f"Could not load {back.title}: {error}", tone="failed")
+        app.say(f"Could not load {revert.title}: {error}", tone="failed")
         return
     if now is None:
-        app.say(f"{back.title} has no text to revert.", tone="care")
+        app.say(f"{revert.title} has no text to revert.", tone="care")
         return
     keys = {each.key for each in block.walk()}
     before = then.text if then is not None else ""
@@ -102,60 +109,69 @@ async def _ask_block(app: Shell, back: RevertedRange, block: Block) -> None:
     if after == now.text:
         app.say("This block has no changes.")
         return
-    change = UpdatePage(page=back.page, document=DocumentBody(markdown=after))
-    said = block_summary(block)
-    excerpt = said if len(said) <= _EXCERPT else f"{said[: _EXCERPT - 1]}…"
-    _ask(
+    change = UpdatePage(page=revert.page, document=DocumentBody(markdown=after))
+    summary = block_summary(block)
+    excerpt = summary if len(summary) <= _MAX_EXCERPT else f"{summary[: _MAX_EXCERPT - 1]}…"
+    _open_dialog(
         app,
-        f"Revert the changes to this block on {back.title}?",
+        f"Revert the changes to this block on {revert.title}?",
         f"“{excerpt}”",
         "All changes to this block will be removed from this change request.",
-        back,
+        revert,
         change,
     )
 
 
-def _ask_page(app: Shell, back: RevertedRange, here: ChangeAtHand) -> None:
-    if "created" in here.change.kinds:
-        said = f"{back.title} is new in this change request and will be deleted."
-        page = next((page for root in here.comparison.after for page in root.walk() if page.id == back.page), None)
-        below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
-        said += f" Its {plural(below, 'subpage')} will also be deleted." if below else ""
-    elif "deleted" in here.change.kinds:
-        said = "The deleted page will be restored."
+def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange) -> None:
+    if "created" in selected.change.kinds:
+        intro = f"{revert.title} is new in this change request and will be deleted."
+        page = next(
+            (page for root in selected.comparison.after for page in root.walk() if page.id == revert.page), None
+        )
+        subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+        intro += f" Its {plural(subpages, 'subpage')} will also be deleted." if subpages else ""
+    elif "deleted" in selected.change.kinds:
+        intro = "The deleted page will be restored."
     else:
-        said = "All changes to this page will be removed from this change request."
-    _ask(app, f"Revert the changes to {back.title}?", said, "", back, RevertPage(page=back.page, revision=back.base))
+        intro = "All changes to this page will be removed from this change request."
+    _open_dialog(
+        app,
+        f"Revert the changes to {revert.title}?",
+        intro,
+        "",
+        revert,
+        RevertPage(page=revert.page, revision=revert.base),
+    )
 
 
-def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, change: ContentEdit) -> None:
+def _open_dialog(app: Shell, title: str, intro: str, after: str, revert: PageRevert, change: ContentEdit) -> None:
     from octavo.tui.widgets.confirm import Confirm
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_put_back(app, back, change))
+            app.background(_revert(app, revert, change))
 
-    app.push_screen(Confirm(title, verb="Revert", intro=intro, after=after), decided)
+    app.push_screen(Confirm(title, verb="Revert", intro=intro, after=after), on_answer)
 
 
-async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
-    with meanwhile(app, f"Reverting {back.title}…"):
-        outcome = await restore_pages(app.session.live, back.at, back.head, (change,))
+async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:
+    with meanwhile(app, f"Reverting {revert.title}…"):
+        outcome = await restore_pages(app.session.live, revert.at, revert.head, (change,))
     if outcome.kind != "done":
-        app.say(f"Could not revert {back.title}: {outcome.cause}", tone="failed")
+        app.say(f"Could not revert {revert.title}: {outcome.cause}", tone="failed")
         return
-    target_request.wrote(app, back.at.space, back.of)
-    app.say(f"Reverted {back.title}.")
+    target_request.wrote(app, revert.at.space, revert.change_request)
+    app.say(f"Reverted {revert.title}.")
 
 
-TAKING_BACK: Commands[ChangeAtHand] = Commands(
+REVERTING: Commands[SelectedChange] = Commands(
     "change",
     (
         Command("take_back", "Q", "Revert change", "Revert the changes to the selected block or page", shown=False,
-                writes=True, run=_take_back, why_not=_why_not_taken_back),
+                writes=True, run=_ask_to_revert, why_not=_why_no_revert),
     ),
     context="change request",
     nothing="Select a changed page first.",
-    find=lambda view: view.change_at_hand,
+    find=lambda view: view.selected_change,
 )  # fmt: skip
-"""The command that reverts the selected change."""
+"""Command that reverts the selected change."""

@@ -1,4 +1,4 @@
-"""Requests reviews of a change request, and withdraws requests."""
+"""Requesting reviews of a change request, and withdrawing review requests."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import requested_of
 from octavo.tui.review import readiness
-from octavo.tui.review.request_at_hand import RequestAtHand
+from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.widgets import wording
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.chooser import Choice
 
-_MAY_REVIEW = ("review", "create", "admin")
+_REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT = "recent reviewers"
-"""Name under which the people whose review you requested are kept, the last first."""
-_MOST_RECENT = 8
+"""Name of the fact with the people whose review you requested, the last first."""
+_MAX_RECENT = 8
 
 
-def choose_reviewers(app: Shell, request: RequestAtHand) -> None:
-    """Let the user choose reviewers, then request their reviews and withdraw other requests."""
+def choose_reviewers(app: Shell, request: RequestTarget) -> None:
+    """Let the user choose reviewers. Request their reviews and withdraw the other requests."""
     request.view.run_worker(_choose_reviewers(app, request), exclusive=True, group="reviewers")
 
 
-async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
+async def _choose_reviewers(app: Shell, request: RequestTarget) -> None:
     from octavo.tui.review.reviewers import ReviewersScreen
 
-    live, at, about = app.session.live, request.at, request.about
+    live, at, change_request = app.session.live, request.at, request.change_request
     try:
-        people, requested, given = await asyncio.gather(
-            _people(live, at, app.workspace.space(at.space_id)),
+        people, requested, reviews_of_request = await asyncio.gather(
+            _load_members(live, at, app.workspace.space(at.space_id)),
             live.fetch(requested_of(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
         )
@@ -50,55 +50,55 @@ async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
         app.say(f"Could not load the people who can review: {error}", tone="failed")
         return
     if app.screen is not request.view:
-        return  # the user left the view meanwhile
-    asked = {each.user.id: each for each in requested.items if each.user is not None}
+        return  # The user left the view while the lists loaded.
+    requests = {each.user.id: each for each in requested.items if each.user is not None}
     recent = tuple(app.session.state.get_fact(_RECENT, ()))
-    choices = choices_of(people, asked, given.items, about, recent)
+    choices = choices_of(people, requests, reviews_of_request.items, change_request, recent)
 
-    def decided(wanted: frozenset[str] | None) -> None:
-        if wanted is not None:
+    def on_answer(chosen: frozenset[str] | None) -> None:
+        if chosen is not None:
             names = {user.id: user.name for user, _ in people}
-            for user_id in sorted(asked.keys() - wanted):
+            for user_id in sorted(requests.keys() - chosen):
                 _withdraw(app, request, user_id, names.get(user_id, user_id))
-            if more := [choice.value for choice in choices if choice.value in wanted - asked.keys()]:
-                app.session.state.set_fact(_RECENT, list(dict.fromkeys([*more, *recent]))[:_MOST_RECENT])
-                _request(app, request, more, [names[each] for each in more])
+            if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
+                app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
+                _request(app, request, added, [names[each] for each in added])
 
-    app.push_screen(ReviewersScreen(f"Request reviews of {request.name}", choices, frozenset(asked)), decided)
+    app.push_screen(ReviewersScreen(f"Request reviews of {request.name}", choices, frozenset(requests)), on_answer)
 
 
-def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[str]) -> None:
+def _request(app: Shell, request: RequestTarget, people: list[str], names: list[str]) -> None:
     from octavo.data.writes.change_request_writes import request_reviews
 
-    def asked(_: object) -> None:
+    def on_requested(_: object) -> None:
         request.view.ask_again()
         if app.screen is request.view:  # not offered if the user left the view meanwhile
-            readiness.offer(app, request.about)
+            readiness.offer_to_mark_ready(app, request.change_request)
 
-    who = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
+    names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
     app.writes.send(
         f"request a review of {request.name}",
         request_reviews(app.session.live, request.at, people),
-        said=f"Requested a review of {request.name} from {who}",
-        then=asked,
+        said=f"Requested a review of {request.name} from {names_text}",
+        then=on_requested,
     )
 
 
-def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> None:
+def _withdraw(app: Shell, request: RequestTarget, user_id: str, name: str) -> None:
     from octavo.data.writes.direct import send_plain
 
-    doing, op = f"withdraw the review request to {name}", reviews.Withdraw(at=request.at, user_id=user_id)
+    action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=request.at, user_id=user_id)
     app.writes.send(
-        doing,
-        send_plain(app.session.live, op, f"Could not {doing}"),
+        action,
+        send_plain(app.session.live, op, f"Could not {action}"),
         said=f"Withdrew the review request sent to {name}",
         then=lambda _: request.view.ask_again(),
         is_shown=True,
     )
 
 
-async def _people(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Return the people who can be asked, each with their role if it is known. Raises ApiError."""
+async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
+    """Return the people whose review can be requested, each with a role if it is known. Raises ApiError."""
     try:
         found = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
         return [(each.user, each.permission or None) for each in found.items]
@@ -112,35 +112,38 @@ async def _people(live: Live, at: ChangeRequestRef, space: Space | None) -> list
 
 def choices_of(
     people: list[tuple[User, str | None]],
-    asked: dict[str, RequestedReviewer],
-    given: tuple[Review, ...],
-    about: ChangeRequest,
+    requests: dict[str, RequestedReviewer],
+    reviews: tuple[Review, ...],
+    change_request: ChangeRequest,
     recent: Sequence[str] = (),
 ) -> list[Choice[str]]:
-    """Return the people who can be asked: requested reviewers first, then people who reviewed this change request, then `recent`
-    reviewers, then all others by name. The author is left out; people whose role cannot review come last."""
+    """Return the people whose review can be requested, without the author.
+
+    Requested reviewers come first, then people who reviewed this change request, then `recent` reviewers, then all
+    others by name. People whose role cannot review come last.
+    """
     from octavo.tui.widgets.chooser import Choice
 
-    said = {review.reviewer.id: review for review in given}
+    reviews_by_id = {review.reviewer.id: review for review in reviews}
     known = {user.id for user, _ in people}
-    strangers = [(each.user, None) for each in asked.values() if each.user is not None and each.user.id not in known]
-    author = about.created_by.id if about.created_by is not None else ""
-    found: list[Choice[str]] = []
-    for user, role in [*strangers, *people]:
-        if user.id == author and user.id not in asked:
+    others = [(each.user, None) for each in requests.values() if each.user is not None and each.user.id not in known]
+    author = change_request.created_by.id if change_request.created_by is not None else ""
+    choices: list[Choice[str]] = []
+    for user, role in [*others, *people]:
+        if user.id == author and user.id not in requests:
             continue
         off, right = "", ""
-        if user.id in asked:
-            right = f"requested {wording.short_age(asked[user.id].created_at)}".strip()
-        elif review := said.get(user.id):
+        if user.id in requests:
+            right = f"requested {wording.short_age(requests[user.id].created_at)}".strip()
+        elif review := reviews_by_id.get(user.id):
             right = "approved" if review.status == "approved" else "changes requested"
         elif user.id in recent:
             right = "recent"
-        if role is not None and role not in _MAY_REVIEW and user.id not in asked:
+        if role is not None and role not in _REVIEWER_ROLES and user.id not in requests:
             off = f"{label(role)}: cannot review. To review, a member needs at least the Reviewer role."
         detail = label(role) if role else ""
-        if user.id in said and user.id not in asked:
+        if user.id in reviews_by_id and user.id not in requests:
             detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
-        found.append(Choice(user.id, user.name, detail, right, off=off))
-    order = {each: place for place, each in enumerate([*asked, *said, *recent])}
-    return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))
+        choices.append(Choice(user.id, user.name, detail, right, off=off))
+    order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent])}
+    return sorted(choices, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))

@@ -1,4 +1,4 @@
-"""The dialog in which reviewers are chosen."""
+"""The dialog in which you choose reviewers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ REVIEWERS: Commands[ReviewersScreen] = Commands(
     "reviewers",
     (
         Command("ask", "ctrl+s", "Request", "Request reviews from the selected people", priority=True,
-                writes=True, run=lambda _, dialog: dialog.ask(), why_not=lambda _, dialog: dialog.why_not_asked()),
+                writes=True, run=lambda _, dialog: dialog.submit(), why_not=lambda _, dialog: dialog.why_not_submit()),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
 class ReviewersScreen(Chooser[frozenset[str] | None, str]):
-    """Returns the ids of the people whose review is wanted. None if the dialog was cancelled."""
+    """Dialog that returns the IDs of the selected people, or None if it was canceled."""
 
     CONTEXT: ClassVar[str] = "reviewers"
     HELP: ClassVar[str] = (
@@ -33,27 +33,27 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
     FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWERS,)
 
-    def __init__(self, title: str, people: Sequence[Choice[str]], asked: frozenset[str]) -> None:
+    def __init__(self, title: str, people: Sequence[Choice[str]], requested: frozenset[str]) -> None:
         super().__init__(title, people, empty="No one can review this change request.")
-        self._asked, self._wanted = asked, set(asked)
+        self._requested, self._selected = requested, set(requested)
 
     def draw(self, found: Found[str]) -> Row:
         row = super().draw(found)
-        tick = "[x] " if found.choice.value in self._wanted else "[ ] "
-        return Row(Content.assemble((tick, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
+        checkbox = "[x] " if found.choice.value in self._selected else "[ ] "
+        return Row(Content.assemble((checkbox, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
     def answers(self, query: str) -> list[Found[str]]:
         # People who cannot review come last.
         return sorted(super().answers(query), key=lambda found: bool(found.choice.off))
 
     def take(self, choice: Choice[str]) -> None:
-        self._wanted ^= {choice.value}
+        self._selected ^= {choice.value}
         self.rows.redraw()
 
-    def why_not_asked(self) -> str | None:
+    def why_not_submit(self) -> str | None:
         """Return why nothing can be requested. None if it can."""
-        return "Press enter to select or deselect a reviewer first." if self._wanted == self._asked else None
+        return "Press enter to select or deselect a reviewer first." if self._selected == self._requested else None
 
-    def ask(self) -> None:
+    def submit(self) -> None:
         """Close the dialog with the selected people."""
-        self.dismiss(frozenset(self._wanted))
+        self.dismiss(frozenset(self._selected))

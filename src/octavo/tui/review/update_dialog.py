@@ -1,4 +1,4 @@
-"""The dialog before an update from main: the incoming changes, the conflicts and the result."""
+"""Dialog before an update from main: the incoming changes, the conflicts and the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import update
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
-from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.readiness import offer_to_archive
 from octavo.tui.widgets.fact_list import Fact
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class UpdatePreview:
-    """What an update would do."""
+    """Checks before an update from main."""
 
     basis: MergeBasis
-    """The change request, and the revision of main that would come in."""
-    comes: tuple[content.Change, ...]
-    foreseen: merge_checks.Forecast
+    """The change request and the revision of main that it will be updated to."""
+    incoming: tuple[content.Change, ...]
+    prediction: merge_checks.ConflictPrediction
 
     @property
     def change_request(self) -> ChangeRequest:
@@ -40,36 +40,39 @@ class UpdatePreview:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """What is shown of it."""
+        """Return the rows of the dialog."""
         facts = [
-            merge_checks.currency(self.change_request),
-            merge_checks.conflict_fact(self.change_request, self.foreseen),
-            *merge_checks.words_facts(self.foreseen),
-            *merge_checks.names_fact(self.change_request, self.foreseen.namesakes),
+            merge_checks.outdated_fact(self.change_request),
+            merge_checks.conflict_fact(self.change_request, self.prediction),
+            *merge_checks.merged_text_facts(self.prediction),
+            *merge_checks.same_name_facts(self.change_request, self.prediction.duplicates),
         ]
-        if self.comes:
-            facts.insert(1, Fact("note", "incoming", merge_checks.goes_out(self.comes)))
+        if self.incoming:
+            facts.insert(1, Fact("note", "incoming", merge_checks.change_line(self.incoming)))
         return tuple(facts)
 
 
 async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
-    """What an update of a change request would bring. Raises ApiError when the facts cannot be had."""
+    """Load the checks before an update from main. Raises ApiError."""
     change_request, space = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
     )
-    # The changes are read after the change request: changes of an older revision would hide a conflict.
+    # Changes of an older revision would hide a conflict, so the change request is loaded first.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
-    foreseen, comes = await asyncio.gather(
-        merge_checks.forecast(live, at, change_request, changed, main=space.revision),
-        _comes(live, at, change_request, space.revision),
+    prediction, incoming = await asyncio.gather(
+        merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
+        _incoming_changes(live, at, change_request, space.revision),
     )
-    return UpdatePreview(MergeBasis(change_request, space.revision), comes, foreseen)
+    return UpdatePreview(MergeBasis(change_request, space.revision), incoming, prediction)
 
 
-async def _comes(
+async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes of main since the change request was started or last updated."""
+    """Return the changes of main since the change request was created or last updated.
+
+    Empty if they cannot be loaded.
+    """
     from octavo.documents.revision_changes import changes_between
 
     if not change_request.outdated or change_request.base is None or main is None:
@@ -82,17 +85,17 @@ async def _comes(
     return await asyncio.to_thread(changes_between, before, after)
 
 
-Resolve = Callable[[], bool]
-"""Shows the conflicts. Returns False if you went elsewhere meanwhile: then nothing is shown."""
+OnConflicts = Callable[[], bool]
+"""Shows the conflicts. Returns False without showing them if another view is open by now."""
 
 
 def update_dialog(
-    app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, then: Resolve
+    app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, on_conflicts: OnConflicts
 ) -> CheckedDialog[UpdatePreview]:
-    """The dialog that shows what would come in and what may conflict, and updates."""
+    """Return the dialog that shows the incoming changes and the possible conflicts, then updates the change request."""
 
     def reopen() -> None:
-        app.push_screen(update_dialog(app, at, change_request, then))
+        app.push_screen(update_dialog(app, at, change_request, on_conflicts))
 
     return CheckedDialog(
         app,
@@ -101,68 +104,71 @@ def update_dialog(
             verb="Update",
             intro=change_request.title,
             label="checks",
-            not_yet="The checks are still running.",
-            unknown="Could not load the checks, so you cannot update yet. Press r to retry.",
-            ask=lambda: preview_update(app.session.live, at),
-            shown=lambda seen: _shown(app, at, seen, reopen),
-            send=lambda seen: send(app, at, seen, then),
-            again="Review the checks again before you update.",
-            what_changed=lambda before, after: changes_since(
+            blocked_while_loading="The checks are still running.",
+            blocked_on_error="Could not load the checks, so you cannot update yet. Press r to retry.",
+            load=lambda: preview_update(app.session.live, at),
+            content=lambda preview: _dialog_content(app, at, preview, reopen),
+            send=lambda preview: send(app, at, preview, on_conflicts),
+            next_step="Review the checks again before you update.",
+            describe_changes=lambda before, after: changes_since(
                 app.session.live.known, at, before.basis.basis, after.basis
             ),
         ),
     )
 
 
-def _shown(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> Shown:
+def _dialog_content(
+    app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]
+) -> DialogContent:
     after, archive = "", None
-    if seen.foreseen.is_on_main:
-        archive = offer_to_archive(app, at, seen.change_request)
+    if preview.prediction.is_on_main:
+        archive = offer_to_archive(app, at, preview.change_request)
         after = (
             merge_checks.ALREADY_ON_MAIN
             if archive is None
             else f"{merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}"
         )
-    elif seen.foreseen.will_have_markers or not seen.foreseen.is_known:
+    elif preview.prediction.will_have_markers or not preview.prediction.is_known:
         after = (
             "If there are conflicts, the text will contain both versions, marked with conflict markers. "
             "You can resolve the conflicts after the update."
         )
-    elif seen.foreseen.conflicts:
+    elif preview.prediction.conflicts:
         after = "You can resolve the conflicts after the update."
-    blocked = "" if seen.change_request.outdated else "This change request is up to date with main."
-    return Shown(
-        seen.facts,
+    blocked = "" if preview.change_request.outdated else "This change request is up to date with main."
+    return DialogContent(
+        preview.facts,
         after=after,
         blocked=blocked,
-        show_diff=partial(_show_diff, app, at, seen, reopen) if seen.comes else None,
+        show_diff=partial(_show_diff, app, at, preview, reopen) if preview.incoming else None,
         archive=archive,
     )
 
 
-def _show_diff(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, reopen: Callable[[], None]) -> None:
+def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]) -> None:
     from octavo.tui.review.diff_cache import Sides
-    from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff, shown on request
+    from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff view, opened on request
 
-    base, main = seen.change_request.base, seen.basis.main
+    base, main = preview.change_request.base, preview.basis.main
     if base is None or main is None:
         return
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
-    conflicting = {key for each in seen.foreseen.conflicts for key in entry_keys(each.kind, each.id)}
-    app.push_screen(IncomingChanges(seen.change_request, seen.comes, Sides(old, new), conflicting, reopen))
+    conflicting = {key for each in preview.prediction.conflicts for key in entry_keys(each.kind, each.id)}
+    app.push_screen(IncomingChanges(preview.change_request, preview.incoming, Sides(old, new), conflicting, reopen))
 
 
-async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Resolve) -> str:
-    """Update what was seen, once, and say what became of it. With conflicts, `then` is called.
+async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
+    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts.
 
-    Return what changed since, if nothing was sent because of that.
+    Return the changes since `preview` in sentences if nothing was sent because of them. Otherwise return an empty
+    string.
     """
-    change_request = seen.change_request
-    # Kept before the update: afterwards the base of the change request is the revision of main.
-    met = {"base": change_request.base, "main": seen.basis.main, "mine": change_request.revision}
-    app.session.state.set_fact(f"update {change_request.id}", met)
+    change_request = preview.change_request
+    # Stored before the update, because the update replaces the base of the change request.
+    update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
+    app.session.state.set_fact(f"update {change_request.id}", update_fact)
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
-    sent = await update(app.session.live, at, seen.basis)
+    sent = await update(app.session.live, at, preview.basis)
     app.notices.close(number)
     if sent.kind == "changed":
         return sent.message
@@ -172,22 +178,22 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
         return ""
     app.writes.is_final(f"You cannot undo the update of {name} by pressing u.")
     result = sent.result.result
-    if result == "conflicts" or (not result and seen.foreseen.conflicts):
-        made = sent.result.revision if result else None
-        app.session.state.set_fact(f"update {change_request.id}", {**met, "conflicts": made})
-        if not then():
+    if result == "conflicts" or (not result and preview.prediction.conflicts):
+        revision = sent.result.revision if result else None
+        app.session.state.set_fact(f"update {change_request.id}", {**update_fact, "conflicts": revision})
+        if not on_conflicts():
             app.say(
                 f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
             )
-    elif result and (count := len(seen.foreseen.suggestions)):
+    elif result and (count := len(preview.prediction.suggestions)):
         paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
         app.say(f"Updated {name}. {paragraphs} merged word by word. Press R to check the text.", tone="care")
-    elif result and seen.foreseen.is_on_main:
+    elif result and preview.prediction.is_on_main:
         app.say(f"Updated {name}. {merge_checks.ALREADY_ON_MAIN} {merge_checks.PRESS_L}")
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # The response was lost, which says whether there were conflicts.
+        # The lost response contained the conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.data.writes.machine import has_review_in_flight
-from octavo.tui.review.request_at_hand import RequestAtHand, is_in, may_not
+from octavo.tui.review.request_target import RequestTarget, is_in, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 
-def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
+def why_no_review(app: Shell, request: RequestTarget) -> str | None:
     """Return why you cannot review the change request. None if you can."""
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
@@ -30,17 +30,20 @@ def may_not_review(app: Shell, request: RequestAtHand) -> str | None:
     return None
 
 
-def awaits_others(app: Shell, request: RequestAtHand) -> bool:
-    """Return whether the key bar offers a review: not of your own change request, although the server takes that."""
-    me, author = app.workspace.me, request.about.created_by
+def is_review_offered(app: Shell, request: RequestTarget) -> bool:
+    """Return whether the key bar offers a review.
+
+    It does not for your own change request, although the server accepts it.
+    """
+    me, author = app.workspace.me, request.change_request.created_by
     return is_in(*UNDECIDED)(app, request) and (me is None or author is None or author.id != me.id)
 
 
-def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
+def why_no_withdrawal(app: Shell, request: RequestTarget) -> str | None:
     """Return why you cannot withdraw your review. None if you can."""
     if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
         return why
-    if request.reviews is not None and not _mine(app, request.reviews):
+    if request.reviews is not None and not _my_review(app, request.reviews):
         return f"You have not reviewed {request.name}, or your review is outdated."
     if may_not(app, request, "edit") is not None:
         return (
@@ -50,86 +53,92 @@ def may_not_withdraw(app: Shell, request: RequestAtHand) -> str | None:
     return None
 
 
-def why_none_is_held(app: Shell, request: RequestAtHand) -> str | None:
-    """Return why there are no pending comments to show. None if there are."""
+def why_no_pending_comments(app: Shell, request: RequestTarget) -> str | None:
+    """Return why there are no pending comments to show. None if there are some."""
     return (
         None
-        if held_for(app, request)
+        if pending_comments_of(app, request)
         else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
     )
 
 
-def held_for(app: Shell, request: RequestAtHand) -> tuple[OutboxEntry, ...]:
-    """Return the pending comments of the review, in the order written."""
+def pending_comments_of(app: Shell, request: RequestTarget) -> tuple[OutboxEntry, ...]:
+    """Return your pending comments on a change request, in the order in which you wrote them."""
     return app.session.outbox.pending_comments(request.at) if request.space is not None and app.has_session else ()
 
 
-def _mine(app: Shell, given: Sequence[Review]) -> Review | None:
+def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
     me = app.workspace.me
-    return next((each for each in given if me and each.reviewer.id == me.id and not each.outdated), None)
+    return next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
 
 
-def show_held(app: Shell, request: RequestAtHand) -> None:
-    """List the pending comments, and show the chosen comment in its page."""
-    from octavo.tui.review.held import HeldScreen  # lazy: the list of pending comments, rarely needed
+def open_pending_comments(app: Shell, request: RequestTarget) -> None:
+    """List the pending comments, and show the chosen comment on its page."""
+    from octavo.tui.review.pending_comments import (
+        PendingCommentsScreen,  # lazy: the list of pending comments, rarely needed
+    )
 
-    def chosen(entry: OutboxEntry | None) -> None:
+    def on_answer(entry: OutboxEntry | None) -> None:
         if entry is not None:
-            request.show_held(app, entry)
+            request.open_pending_comment(app, entry)
 
-    app.push_screen(HeldScreen(request.at, request.name, request.titles()), chosen)
-
-
-def withdraw(app: Shell, request: RequestAtHand) -> None:
-    """Ask whether to withdraw your review."""
-    app.background(_ask_to_withdraw(app, request))
+    app.push_screen(PendingCommentsScreen(request.at, request.name, request.titles()), on_answer)
 
 
-async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
+def open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
+    """Open the dialog that withdraws your review."""
+    app.background(_open_withdraw_dialog(app, request))
+
+
+async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
     from octavo.data.queries import reviews_of
     from octavo.data.writes.change_request_writes import withdraw_review_by_request
     from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live
     try:
-        given = (await live.fetch(reviews_of(at))).items
+        reviews = (await live.fetch(reviews_of(at))).items
     except ApiError as error:
         app.say(f"Could not load your review of {name}: {error}", tone="failed")
         return
-    if (mine := _mine(app, given)) is None:
+    if (own_review := _my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.send(
                 f"withdraw your review of {name}",
-                withdraw_review_by_request(live, at, mine),
+                withdraw_review_by_request(live, at, own_review),
                 said=f"Withdrew your review of {name}",
                 then=lambda _: request.view.ask_again(),
             )
 
-    given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
-    again = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
-    after = f"Your review will be marked as outdated. Others can still see the review and its comments.{again}"
-    dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
-    app.push_screen(dialog, decided)
+    summary = f"You approved {name}." if own_review.status == "approved" else f"You requested changes on {name}."
+    note = (
+        f" {own_review.requested_by.name}’s review request will stay open."
+        if own_review.requested_by is not None
+        else ""
+    )
+    after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
+    dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after)
+    app.push_screen(dialog, on_answer)
 
 
-def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
-    """Ask for the comment of a review, and submit the review with its pending comments."""
+def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> None:
+    """Open the dialog that submits a review with a comment and the pending comments."""
     from octavo.tui.comments.held_comments import told
     from octavo.tui.widgets.confirm import Confirm, Field
 
-    change_request, at, name = request.about, request.at, request.name
-    approves, held = status == "approved", held_for(app, request)
+    change_request, at, name = request.change_request, request.at, request.name
+    approves, pending = status == "approved", pending_comments_of(app, request)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
     field = Field(
         "Comment" if approves else "What needs to change?",
         draft.text,
         lines=4,
-        placeholder="optional" if approves or held else "",
-        required="" if approves or held else "Describe what needs to change.",
+        placeholder="optional" if approves or pending else "",
+        required="" if approves or pending else "Describe what needs to change.",
         keep=draft.keep,
         keep_now=draft.keep_now,
     )
@@ -138,14 +147,14 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
-        intro="\n".join(told(held, request.titles())),
+        intro="\n".join(told(pending, request.titles())),
     )  # fmt: skip
 
-    def submitted(_: object) -> None:
+    def on_submitted(_: object) -> None:
         draft.drop()
         request.view.ask_again()
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
             return
         from octavo.data.writes import change_request_writes
@@ -153,12 +162,12 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         doing = f"approve {name}" if approves else f"request changes on {name}"
         said = f"Approved {name}" if approves else f"Requested changes on {name}"
         if app.session.outbox.pending_comments(at):
-            held_ones = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
-            place = f"review {at.space_id} {at.change_request_id} {status}"
+            pending_text = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
+            draft_key = f"review {at.space_id} {at.change_request_id} {status}"
             sending = change_request_writes.submit_review(
-                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=place
+                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=draft_key
             )
-            app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
+            app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {pending_text}…")
             return
         app.writes.send(
             doing,
@@ -166,8 +175,8 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
                 app.session.live, at, status, change_request.revision, answer.text, action=doing
             ),
             said=said,
-            then=submitted,
+            then=on_submitted,
             otherwise=dialog_draft.SAID if answer.text else "",
         )
 
-    app.push_screen(dialog, decided)
+    app.push_screen(dialog, on_answer)

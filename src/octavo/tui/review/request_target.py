@@ -1,0 +1,93 @@
+"""The change request that the commands of a view act on, and the conditions of these commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.tui.shell.permissions import not_allowed
+from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.api.reviews import Review
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.shell.view import View
+
+
+@dataclass(frozen=True)
+class RequestTarget:
+    """Change request that commands act on, with the facts that the view has loaded."""
+
+    change_request: ChangeRequest
+    space: SpaceRef | None
+    """Space of the change request. None if the server does not return it."""
+    view: View
+    selected: tuple[ChangeRequest, ...] = ()
+    """Selected change requests in the order of the list. Commands for several change requests act on these."""
+    reviews: Sequence[Review] | None = None
+    """Reviews of the change request. None while they are not loaded."""
+    titles: Callable[[], Mapping[str, str]] = dict
+    """Returns the page titles by page ID, as far as they are loaded."""
+    show_pending_comment: Callable[[OutboxEntry], None] | None = None
+    """Shows a pending comment in the view. None if Octavo has to open the change request first."""
+    show_edited: Callable[[tuple[str, ...]], None] | None = None
+    """Shows the changed pages after an edit. None if Octavo has to open the change request first."""
+
+    @property
+    def at(self) -> ChangeRequestRef:
+        """Return the reference of the change request. The space must be known, which `may_not` checks."""
+        assert self.space is not None
+        return self.change_request.ref(self.space)
+
+    @property
+    def name(self) -> str:
+        return f"#{self.change_request.number}"
+
+    @property
+    def targets(self) -> tuple[ChangeRequest, ...]:
+        """Return the change requests for a command that acts on several."""
+        return self.selected or (self.change_request,)
+
+    def open_pending_comment(self, app: Shell, entry: OutboxEntry) -> None:
+        """Show a pending comment in the view, or open the change request."""
+        if self.show_pending_comment is not None:
+            self.show_pending_comment(entry)
+        else:
+            app.go(ToChangeRequest(self.at, self.change_request))
+
+
+WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
+
+
+def may_not(app: Shell, request: RequestTarget, permission: str, *states: str) -> str | None:
+    """Return why the user cannot act on the change request: permission, status or space. None if the user can."""
+    return not_allowed(app, request.change_request, request.space, permission, *states)
+
+
+def requires(permission: str, *states: str) -> WhyNot:
+    """Return a condition for commands on one change request with the `permission` and one of the `states`."""
+    return for_single(lambda app, request: may_not(app, request, permission, *states))
+
+
+def for_single(why_not: WhyNot) -> WhyNot:
+    """Return a condition that also fails if several change requests are selected."""
+    return lambda app, request: why_not_alone(request) or why_not(app, request)
+
+
+def is_in(*states: str) -> Callable[[Shell, RequestTarget], bool]:
+    """Return a test for commands: the selected change requests, else the current one, include one of the `states`."""
+    return lambda app, request: any(each.status in states for each in request.targets)
+
+
+def why_not_alone(request: RequestTarget) -> str | None:
+    """Return why a command for one change request is disabled: others are selected. None if none are."""
+    count = len(request.selected)
+    if count > 1 or (count == 1 and request.selected[0].id != request.change_request.id):
+        selected = plural(count, "change request is", "change requests are")
+        return f"{selected} selected, but only the m and ~ keys apply to a selection. Press esc to clear the selection."
+    return None
