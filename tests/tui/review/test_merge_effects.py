@@ -155,7 +155,7 @@ async def test_markers_on_many_pages_are_counted(live: Live, desk: Desk) -> None
 
 
 async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge_effects, "LOOK_FOR_MARKS", 1)
+    monkeypatch.setattr(merge_effects, "MAX_MARKER_PAGES", 1)
     texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
     known = await proposing(live, desk, *texts)
     assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
@@ -164,7 +164,7 @@ async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeyp
 async def test_what_takes_too_long_is_said_not_to_be_checked(
     live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(merge_effects, "PATIENCE", 0.0)
+    monkeypatch.setattr(merge_effects, "TIMEOUT", 0.0)
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")
 
