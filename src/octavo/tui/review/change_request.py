@@ -35,6 +35,7 @@ from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.reverting import REVERTING, SelectedChange
 from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.exporting import choose
 from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
 from octavo.tui.shell.view import View
@@ -116,7 +117,6 @@ def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-    from octavo.tui.shell.exporting import choose
 
     selected, about = view.changed_tree.selected, view.comparison.change_request
     page = selected.page if selected is not None and selected.is_document and selected.exists_after else None

@@ -390,10 +390,8 @@ class ConflictsScreen(View):
 
     def preview(self) -> None:
         """Open the preview of the page after the save."""
-        from octavo.tui.review.merge_preview import (  # lazy: the preview, rarely opened
-            MergedPreview,
-            MergedPreviewScreen,
-        )
+        # lazy: the preview, rarely opened
+        from octavo.tui.review.merge_preview import MergedPreview, MergedPreviewScreen
 
         if (item := self._item) is None:
             return

@@ -23,7 +23,9 @@ from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import DiffCache, Sides
 from octavo.tui.review.merge_checks import predict_conflicts
 from octavo.tui.review.status_summary import is_predicted
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
@@ -323,8 +325,6 @@ class Comparison:
 
     def open_base_picker(self) -> None:
         """Open the picker of the version to compare with."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
 
         change_request, review = self.change_request, self.my_review
         disabled = ""

@@ -22,6 +22,7 @@ from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.review import merge_effects, merge_rule_facts
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
@@ -29,7 +30,6 @@ from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
-    from octavo.documents.page_trees import DuplicatePage
 
 MAX_PREDICTED_PAGES = 60
 """Maximum number of pages that are loaded for a prediction. The dialog shows the number of the other pages."""
@@ -202,7 +202,6 @@ async def _load_effects(
 
 
 def _find_duplicates(trees: merge_effects.TreesOfMerge) -> tuple[DuplicatePage, ...]:
-    from octavo.documents.page_trees import find_duplicates
 
     return tuple(find_duplicates(trees.old_tree.pages, trees.new_tree.pages))
 
@@ -268,8 +267,8 @@ async def predict_conflicts(
 
     `main` is the revision of main if it is known. Cached revisions are not loaded again.
     """
+    # lazy: the merge engine, only for outdated change requests
     from octavo.documents.merging import conflict_prediction as merging
-    from octavo.documents.page_trees import find_duplicates
 
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None

@@ -21,6 +21,10 @@ from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.documents import anchors
+from octavo.documents import links as link_model
+from octavo.documents.conflict_markers import find_markers
+from octavo.documents.links import images_without_text, references_in
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
@@ -115,10 +119,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
     Anchors are checked only if they lead to one of these pages.
     """
-    from octavo.documents import anchors
-    from octavo.documents import links as link_model
-    from octavo.documents.links import references_in
-    from octavo.documents.parse import parse
+    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
 
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
@@ -171,8 +172,7 @@ async def check_images(live: Live, trees: TreesOfMerge, changed: Sequence[str]) 
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names of the images without alternative text that are new, each with the ID of its page."""
-    from octavo.documents.links import images_without_text
-    from octavo.documents.parse import parse
+    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
 
     known = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
@@ -256,7 +256,6 @@ async def find_markers_in(live: Live, trees: TreesOfMerge, changed: Sequence[str
 
 
 def _count_markers(page: Page | None) -> int:
-    from octavo.documents.conflict_markers import find_markers
 
     return len(find_markers(text_of(page)))
 

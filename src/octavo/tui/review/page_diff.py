@@ -41,6 +41,7 @@ from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.tree_rows import under
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.writing.suggestions import apply_all
 
 _NO_BASE = "The server did not return the base revision of this change request."
 _EMPTY = Document("", (), "")
@@ -205,7 +206,6 @@ class PageDiff:
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-        from octavo.tui.writing.suggestions import apply_all  # lazy: applying suggestions, rarely needed
 
         if (page := self.page_on_show) is not None:
             apply_all(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())

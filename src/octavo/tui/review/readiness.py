@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
+from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed
+from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.data.writes.direct import SendResult
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.write_queue import DirectUndo
-    from octavo.tui.widgets.confirm import Confirmed
 
 
 def why_not_toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> str | None:
@@ -29,8 +30,6 @@ def why_not_toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> str 
         if why := not_allowed(app, each, space, "edit"):
             return why
     if app.has_session and not app.session.live.marks_drafts:
-        from octavo.data.writes.change_request_writes import NO_DRAFTS
-
         return NO_DRAFTS
     return None
 
@@ -50,7 +49,6 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
     """Offer to mark a draft as ready after a review request."""
     if change_request.status != "draft" or not app.session.live.marks_drafts:
         return
-    from octavo.tui.widgets.confirm import Confirm
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -86,8 +84,6 @@ def _name(app: Shell, change_request: ChangeRequest) -> str:
 
 
 async def _toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
-    from octavo.data.writes.change_request_writes import toggle_draft
-    from octavo.data.writes.direct import SendResult
 
     done: list[ChangeRequest] = []
     failures: list[str] = []
@@ -110,7 +106,6 @@ async def _toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> SendR
 
 
 def _undo(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
-    from octavo.tui.shell.write_queue import DirectUndo
 
     action, message = _messages(app, done)
     return DirectUndo(action, lambda: _toggle(app, done), message)
@@ -128,7 +123,6 @@ def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReq
 
 def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Open the dialog to archive a change request, or to reopen an archived change request."""
-    from octavo.tui.widgets.confirm import Confirm
 
     archived = change_request.status == "archived"
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
@@ -136,8 +130,6 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
-            from octavo.data.writes.direct import send_plain
-
             action = f"{verb.lower()} #{change_request.number}"
             sending = send_plain(app.session.live, op, f"Could not {action}")
             app.writes.send(action, sending, said=f"{done} #{change_request.number}", is_shown=True)

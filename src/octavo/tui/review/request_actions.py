@@ -8,18 +8,23 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
+from octavo.data.writes.change_request_writes import create
+from octavo.data.writes.direct import send_plain
 from octavo.tui.comments import thread_actions
 from octavo.tui.review import readiness, revert_merge, review_requests, updating, verdicts
+from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
+from octavo.tui.review.merge_dialog import merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_single, is_in, requires
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.writing.target_request import remember
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 MAX_MERGES = 20
 """Maximum number of change requests in a bulk merge."""
@@ -34,8 +39,6 @@ _NO_MARKDOWN = (
 
 def _merge(app: Shell, request: RequestTarget) -> None:
     if len(request.selected) > 1:
-        from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
-
         queue = [
             QueuedMerge(each.ref(SpaceRef(space_id=each.space)), each, _space_title(app, each))
             for each in request.selected
@@ -43,8 +46,6 @@ def _merge(app: Shell, request: RequestTarget) -> None:
         ]
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
-        from octavo.tui.review.merge_dialog import merge_dialog
-
         app.push_screen(merge_dialog(app, request.at, request.change_request))
 
 
@@ -81,11 +82,8 @@ def _open_archive_dialog(app: Shell, request: RequestTarget) -> None:
 
 
 def _edit_details(app: Shell, request: RequestTarget) -> None:
-    from octavo.documents.json_editing import (
-        apply_markdown_edit,
-        document_to_markdown,
-    )  # lazy: the markdown reader, rarely needed
-    from octavo.tui.widgets.confirm import Confirm, Field
+    # lazy: the markdown reader, rarely needed
+    from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
 
     change_request, at = request.change_request, request.at
     place = f"{at.space_id} {at.change_request_id}"
@@ -133,8 +131,6 @@ def _send_details(app: Shell, request: RequestTarget, changes: dict[str, Any], d
     def drop_drafts(_: object) -> None:
         for draft in drafts:
             draft.drop()
-
-    from octavo.data.writes.direct import send_plain
 
     action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
     edit = change_requests.Get(at=at), lambda known: known.model_copy(update=changes)
@@ -207,7 +203,6 @@ def _create(app: Shell, space: SpaceRef) -> None:
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def on_created(change_request: ChangeRequest) -> None:
-        from octavo.tui.writing.target_request import remember  # lazy: page editing, for the next edit
 
         draft.drop()
         remember(app, space, change_request)
@@ -215,7 +210,6 @@ def _create(app: Shell, space: SpaceRef) -> None:
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
     def create_with_subject(subject: str) -> None:
-        from octavo.data.writes.change_request_writes import create
 
         creation = create(app.session.live, space, subject)
         app.writes.send("create the change request", creation, then=on_created, otherwise=dialog_draft.SAID)
@@ -226,7 +220,6 @@ def _create(app: Shell, space: SpaceRef) -> None:
 
 
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, on_subject: Callable[[str], None]) -> None:
-    from octavo.tui.widgets.confirm import Confirm, Field
 
     field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
 

@@ -9,6 +9,8 @@ from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.writes.change_request_writes import create
+from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, restore_pages
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, may_not
@@ -69,7 +71,7 @@ class RevertChecks:
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
     """Load the plan of the revert. Raises ApiError."""
-    from octavo.tui.review import merge_reversal
+    from octavo.tui.review import merge_reversal  # lazy: the merge engine, rarely needed
 
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
@@ -131,8 +133,7 @@ async def revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Return a message, and the new change request if the revert is complete. Raises ApiError."""
-    from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, restore_pages
-    from octavo.tui.review import merge_reversal
+    from octavo.tui.review import merge_reversal  # lazy: the merge engine, rarely needed
 
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
@@ -164,7 +165,6 @@ async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tu
 
     Return a message on failure. Raises ApiError.
     """
-    from octavo.data.writes.change_request_writes import create
 
     live, me = app.session.live, app.workspace.me
     mine = {"creator": me.id} if me is not None else {}

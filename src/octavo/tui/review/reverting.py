@@ -19,12 +19,12 @@ from octavo.tui.review.diff_base import Comparison
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 _MAX_EXCERPT = 200
 
@@ -145,7 +145,6 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
 
 
 def _open_dialog(app: Shell, title: str, intro: str, after: str, revert: PageRevert, change: ContentEdit) -> None:
-    from octavo.tui.widgets.confirm import Confirm
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:

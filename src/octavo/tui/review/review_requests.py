@@ -17,13 +17,16 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import requested_of
+from octavo.data.writes.change_request_writes import request_reviews
+from octavo.data.writes.direct import send_plain
 from octavo.tui.review import readiness
 from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.reviewers import ReviewersScreen
 from octavo.tui.widgets import wording
+from octavo.tui.widgets.chooser import Choice
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.chooser import Choice
 
 _REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT = "recent reviewers"
@@ -37,7 +40,6 @@ def choose_reviewers(app: Shell, request: RequestTarget) -> None:
 
 
 async def _choose_reviewers(app: Shell, request: RequestTarget) -> None:
-    from octavo.tui.review.reviewers import ReviewersScreen
 
     live, at, change_request = app.session.live, request.at, request.change_request
     try:
@@ -68,7 +70,6 @@ async def _choose_reviewers(app: Shell, request: RequestTarget) -> None:
 
 
 def _request(app: Shell, request: RequestTarget, people: list[str], names: list[str]) -> None:
-    from octavo.data.writes.change_request_writes import request_reviews
 
     def on_requested(_: object) -> None:
         request.view.ask_again()
@@ -85,7 +86,6 @@ def _request(app: Shell, request: RequestTarget, people: list[str], names: list[
 
 
 def _withdraw(app: Shell, request: RequestTarget, user_id: str, name: str) -> None:
-    from octavo.data.writes.direct import send_plain
 
     action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=request.at, user_id=user_id)
     app.writes.send(
@@ -122,7 +122,6 @@ def choices_of(
     Requested reviewers come first, then people who reviewed this change request, then `recent` reviewers, then all
     others by name. People whose role cannot review come last.
     """
-    from octavo.tui.widgets.chooser import Choice
 
     reviews_by_id = {review.reviewer.id: review for review in reviews}
     known = {user.id for user, _ in people}

@@ -18,11 +18,11 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
+from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
 from octavo.tui.review.status_summary import Fact, RequestStatus, is_predicted, request_status
 from octavo.tui.shell.permissions import UNDECIDED
 
 if TYPE_CHECKING:
-    from octavo.tui.review.merge_checks import ListPrediction
     from octavo.tui.shell.view import View
 
 MAX_FOLLOWED = 60
@@ -203,8 +203,6 @@ class RequestStatuses:
             await self._predict(change_request)
 
     async def _predict(self, change_request: ChangeRequest) -> None:
-        # lazy: the merge engine, only for change requests that need a prediction
-        from octavo.tui.review.merge_checks import predict_for_list
 
         async with self._prediction_lock:
             if not self._needs_prediction(change_request):

@@ -14,9 +14,11 @@ from octavo.api.errors import Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import update
+from octavo.documents.revision_changes import changes_between
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
+from octavo.tui.review.diff_cache import Sides
 from octavo.tui.review.readiness import offer_to_archive
 from octavo.tui.widgets.fact_list import Fact
 
@@ -73,7 +75,6 @@ async def _incoming_changes(
 
     Empty if they cannot be loaded.
     """
-    from octavo.documents.revision_changes import changes_between
 
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
@@ -146,7 +147,6 @@ def _dialog_content(
 
 
 def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]) -> None:
-    from octavo.tui.review.diff_cache import Sides
     from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff view, opened on request
 
     base, main = preview.change_request.base, preview.basis.main

@@ -8,18 +8,19 @@ from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.data.writes.change_request_writes import create
 from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.update_dialog import update_dialog
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 
 def update(app: Shell, request: RequestTarget) -> None:
     """Open the update dialog."""
-    from octavo.tui.review.update_dialog import update_dialog
 
     if not request.change_request.outdated:
         app.say(f"{request.name} is up to date with main.")
@@ -46,6 +47,7 @@ def _open_conflicts_view(
     app: Shell, request: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
     """Show the conflicts of `change_request`, or the conflicts of `merged_request` to resolve in `change_request`."""
+    # lazy: the view of conflicts, rarely opened
     from octavo.tui.review.conflict_source import ConflictSource
     from octavo.tui.review.conflicts import ConflictsScreen
 
@@ -64,8 +66,7 @@ def _open_conflicts_view(
 
 async def _resolve_merged(app: Shell, request: RequestTarget) -> None:
     """Create a change request for the conflicts that a merge left in main, if there are any."""
-    from octavo.tui.review.conflict_finder import find_conflicts
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.review.conflict_finder import find_conflicts  # lazy: the merge engine, rarely needed
 
     merged, space, live = request.change_request, request.at.space, app.session.live
     if merged.revision_merged is None:
@@ -113,7 +114,6 @@ async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> C
 
 
 async def _create_and_open(app: Shell, request: RequestTarget, subject: str) -> None:
-    from octavo.data.writes.change_request_writes import create
 
     sent = await create(app.session.live, request.at.space, subject)
     if sent.kind != "done" or sent.result is None:

@@ -6,19 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
+from octavo.data.queries import reviews_of
+from octavo.data.writes import change_request_writes
+from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import has_review_in_flight
+from octavo.tui.comments.held_comments import told
+from octavo.tui.review.pending_comments import PendingCommentsScreen
 from octavo.tui.review.request_target import RequestTarget, is_in, may_not
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.data.writes.change_request_writes import Verdict
     from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 
 def why_no_review(app: Shell, request: RequestTarget) -> str | None:
@@ -74,9 +78,6 @@ def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
 
 def open_pending_comments(app: Shell, request: RequestTarget) -> None:
     """List the pending comments, and show the chosen comment on its page."""
-    from octavo.tui.review.pending_comments import (
-        PendingCommentsScreen,  # lazy: the list of pending comments, rarely needed
-    )
 
     def on_answer(entry: OutboxEntry | None) -> None:
         if entry is not None:
@@ -91,9 +92,6 @@ def open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
 
 
 async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
-    from octavo.data.queries import reviews_of
-    from octavo.data.writes.change_request_writes import withdraw_review_by_request
-    from octavo.tui.widgets.confirm import Confirm
 
     at, name, live = request.at, request.name, app.session.live
     try:
@@ -127,8 +125,6 @@ async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
 
 def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> None:
     """Open the dialog that submits a review with a comment and the pending comments."""
-    from octavo.tui.comments.held_comments import told
-    from octavo.tui.widgets.confirm import Confirm, Field
 
     change_request, at, name = request.change_request, request.at, request.name
     approves, pending = status == "approved", pending_comments_of(app, request)
@@ -157,7 +153,6 @@ def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> N
     def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        from octavo.data.writes import change_request_writes
 
         doing = f"approve {name}" if approves else f"request changes on {name}"
         said = f"Approved {name}" if approves else f"Requested changes on {name}"
