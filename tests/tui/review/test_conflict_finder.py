@@ -195,7 +195,7 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
         for number in range(3)
     ]
     found, _ = find_tree_conflicts((three[0], three[1], three[2]), content.PageTree(pages=()))
-    said = {shape.title: shape.description for shape in found}
+    said = {shape.title: shape.summary for shape in found}
     assert said.keys() == {"limit", "map.png", "Foot"}
     assert not any(shape.can_choose for shape in found)
     assert said["limit"].startswith("Both sides changed this variable. The value in main was kept.")

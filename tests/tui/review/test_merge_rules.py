@@ -13,7 +13,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef
 from octavo.data.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.server.app import Platform
-from octavo.tui.review.merge_rule_facts import facts
+from octavo.tui.review.merge_checks import rule_facts
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
@@ -134,7 +134,7 @@ async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> 
     given = await desk.ask(reviews.List(at=at, outdated=False))
     names = {name: f"{name.title()} Lund" for name in ("ada", "mia", "tom", "jun")}
     case = MergeCandidate(await desk.get(at), given.items, me, names)
-    return list(facts(rules_for(space, acme if inherits(space) else None), case))
+    return list(rule_facts(rules_for(space, acme if inherits(space) else None), case))
 
 
 async def merges(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
@@ -221,6 +221,6 @@ async def test_what_cannot_be_told_here_is_left_to_the_server(
 
 @pytest.mark.parametrize("kind", [["a moon"], {"a": "moon"}, 7, None])
 def test_a_rule_of_no_known_form_is_left_to_the_server(kind: Any) -> None:
-    head, line = facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
+    head, line = rule_facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
     assert (head.mark, line.mark) == ("care", "care")
     assert "the server will check this rule" in str(line.text)

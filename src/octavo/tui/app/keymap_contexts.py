@@ -36,7 +36,7 @@ from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_preview import MergedPreviewScreen
 from octavo.tui.review.pending_comments import PendingCommentsScreen
-from octavo.tui.review.reviewers import ReviewersScreen
+from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.line_list import Lines

@@ -1,7 +1,5 @@
-"""Merge of several change requests in order.
-
-Each is checked again before its merge, and the first problem stops the rest.
-"""
+"""Merge of several change requests in order. Each is checked again before its merge, and the first problem stops the
+rest."""
 
 from __future__ import annotations
 
@@ -85,12 +83,12 @@ def _as_clause(sentence: str) -> str:
 
 
 async def check_queued(
-    live: Live, queued: QueuedMerge, before: Sequence[tuple[QueuedMerge, Checks]] = ()
+    live: Live, queued: QueuedMerge, earlier: Sequence[tuple[QueuedMerge, Checks]] = ()
 ) -> MergeReadiness:
-    """Return the result of the checks, which also consider the merges `before` this one."""
+    """Return the result of the checks, which also consider the merges `earlier` this one."""
     try:
         checks = await check(live, queued.at)
-        reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, before)
+        reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
     except ApiError as error:
         fact, reason = (
             queued.fact("bad", f"not checked: {error}"),
@@ -113,11 +111,11 @@ def _warning_labels(checks: Checks) -> list[str]:
 
 
 async def _why_not_after(
-    live: Live, queued: QueuedMerge, checks: Checks, before: Sequence[tuple[QueuedMerge, Checks]]
+    live: Live, queued: QueuedMerge, checks: Checks, earlier: Sequence[tuple[QueuedMerge, Checks]]
 ) -> str:
-    """Return why a change request cannot be merged after the merges `before` it. Empty if it can. Raises ApiError."""
+    """Return why a change request cannot be merged after the merges `earlier` it. Empty if it can. Raises ApiError."""
     changed_ids = _changed_ids(checks)
-    for other, other_checks in before:
+    for other, theirs in earlier:
         if other.at.space_id != queued.at.space_id:
             continue
         if checks.must_be_current:
@@ -125,13 +123,11 @@ async def _why_not_after(
                 f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
                 f"requests (after {other.name} is merged, press U to update this change request from main)"
             )
-        if not changed_ids & _changed_ids(other_checks):
+        if not changed_ids & _changed_ids(theirs):
             continue
         outdated = checks.change_request.model_copy(update={"outdated": True})
         changed = Changes(changes=checks.changes)
-        prediction = await predict_conflicts(
-            live, queued.at, outdated, changed, main=other_checks.change_request.revision
-        )
+        prediction = await predict_conflicts(live, queued.at, outdated, changed, main=theirs.change_request.revision)
         if prediction.conflicts:
             return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {name_first(prediction.names)})"
         if prediction.is_on_main:
@@ -164,17 +160,14 @@ class MergeTotals:
 async def merge_in_order(
     live: Live,
     queue: Sequence[QueuedMerge],
-    shown_checks: Sequence[Checks | None],
+    shown: Sequence[Checks | None],
     show_fact: Callable[[int, Fact], None],
     is_wanted: Callable[[], bool],
 ) -> MergeTotals:
-    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem.
-
-    `shown_checks` are the checks that the user saw. Each change request is checked again, because earlier merges can
-    cause conflicts.
-    """
+    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown_checks` are
+    the checks that the user saw. Each change request is checked again, because earlier merges can cause conflicts."""
     merged: list[str] = []
-    for number, (queued, before) in enumerate(zip(queue, shown_checks, strict=True)):
+    for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
         if not is_wanted():
             return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
         show_fact(number, queued.fact("asking", "checking again…"))
@@ -257,7 +250,7 @@ class MergeSeveralDialog(Confirm):
         """Results of the checks in the order of the merges."""
         self._selected = 0
         """Index of the selected change request."""
-        self._mergeable_count = 0
+        self._mergeable = 0
         """Number of change requests before the first problem."""
         self._has_checks = False
         self._is_merging = self._is_finished = False
@@ -274,14 +267,14 @@ class MergeSeveralDialog(Confirm):
 
     async def _load_checks(self) -> None:
         self.update(blocked=_CHECKING)
-        before: list[tuple[QueuedMerge, Checks]] = []
+        earlier: list[tuple[QueuedMerge, Checks]] = []
         is_stopped = False
         for number, queued in enumerate([each.queued for each in self._readiness]):
-            readiness = self._readiness[number] = await check_queued(self._octavo.session.live, queued, before)
+            readiness = self._readiness[number] = await check_queued(self._octavo.session.live, queued, earlier)
             is_stopped = is_stopped or bool(readiness.reason)
             # Change requests after the problem are not merged, so they cannot cause conflicts.
             if readiness.checks is not None and not is_stopped:
-                before.append((queued, readiness.checks))
+                earlier.append((queued, readiness.checks))
             self._draw()
         self._has_checks = True
         self.read_first()
@@ -290,16 +283,12 @@ class MergeSeveralDialog(Confirm):
     def _show_mergeable(self) -> None:
         """Show how many change requests can be merged, and the first problem."""
         total = len(self._readiness)
-        self._mergeable_count = next(
-            (number for number, readiness in enumerate(self._readiness) if readiness.reason), total
-        )
+        self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
         after = reason = ""
-        if self._mergeable_count < total:
-            stop = (
-                f"{self._readiness[self._mergeable_count].queued.name}: {self._readiness[self._mergeable_count].reason}"
-            )
-            if self._mergeable_count:
-                unmerged = total - self._mergeable_count
+        if self._mergeable < total:
+            stop = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
+            if self._mergeable:
+                unmerged = total - self._mergeable
                 after = f"Octavo will stop before {stop}. {_unmerged_text(unmerged)}. Press J or K to change the order."
             else:
                 reason = (
@@ -310,9 +299,9 @@ class MergeSeveralDialog(Confirm):
 
     @property
     def _verb_now(self) -> str:
-        if self._mergeable_count in (0, len(self._readiness)):
+        if self._mergeable in (0, len(self._readiness)):
             return f"Merge {len(self._readiness)}"
-        return f"Merge {_first_text(self._mergeable_count)}"
+        return f"Merge {_first_text(self._mergeable)}"
 
     def _draw(self) -> None:
         sign = ">" if self._octavo.settings.ascii else "›"
@@ -372,12 +361,12 @@ class MergeSeveralDialog(Confirm):
         super().cancel()
 
     async def _merge(self) -> None:
-        app, count = self._octavo, self._mergeable_count
-        queue, shown_checks = (
+        app, count = self._octavo, self._mergeable
+        queue, shown = (
             [each.queued for each in self._readiness[:count]],
             [each.checks for each in self._readiness[:count]],
         )
-        totals = await merge_in_order(app.session.live, queue, shown_checks, self._show_fact, lambda: self._is_wanted)
+        totals = await merge_in_order(app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted)
         if totals.merged:
             app.writes.is_final(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."

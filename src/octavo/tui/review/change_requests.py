@@ -79,9 +79,7 @@ def _choose_filter(_: Shell, view: ChangesScreen) -> None:
     snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
     offered = list_filters.offered_filters(items, view.filters.by, view.space_title, view.statuses.of)
-    choices = [
-        (each, f"{matches} so far" if undecided_count else str(matches)) for each, matches, undecided_count in offered
-    ]
+    choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
     view.filters.choose("Filter change requests", choices)
 
 

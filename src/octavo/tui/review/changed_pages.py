@@ -28,10 +28,8 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to one page, file, piece of reusable content or set of variables.
-
-    `changes` is empty for a page that the change request does not change, and for the entry with the key WHOLE.
-    """
+    """Changes to one page, file, piece of reusable content or set of variables. `changes` is empty for a page that the
+    change request does not change, and for the entry with the key WHOLE."""
 
     key: str
     title: str
@@ -53,10 +51,8 @@ class ChangedPage:
 
     @property
     def sign(self) -> str:
-        """Return `+` for created, `−` for deleted, `→` for moved and `~` for edited or renamed.
-
-        Empty if nothing changes.
-        """
+        """Return `+` for created, `−` for deleted, `→` for moved and `~` for edited or renamed. Empty if nothing
+        changes."""
         kinds = self.kinds
         signs = (("created", "+"), ("deleted", "−"), ("moved", "→"))
         return next((sign for kind, sign in signs if kind in kinds), "~" if kinds else "")
@@ -144,10 +140,8 @@ def commented_pages(
     titles: Mapping[str, str],
     unsent: Iterable[str] = (),
 ) -> list[ChangedPage]:
-    """Return entries for the pages without changes that have threads, and for the change request as a whole.
-
-    `unsent` has the ids of the pages with unsent drafts.
-    """
+    """Return entries for the pages without changes that have threads, and for the change request as a whole. `unsent`
+    has the ids of the pages with unsent drafts."""
     listed = {entry.key for entry in entries}
     found: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
@@ -185,11 +179,9 @@ def nodes(
     *,
     whole_tree: bool = False,
 ) -> list[Node]:
-    """Return the tree of changed pages below their parent pages.
-
-    Deleted pages have their former positions. After the pages follow the other changes, then the entries of
-    `commented`: pages that have comments but no changes. With `whole_tree` the tree has all pages of the space.
-    """
+    """Return the tree of changed pages below their parent pages. Deleted pages have their former positions. After the
+    pages follow the other changes, then the entries of `commented`: pages that have comments but no changes. With
+    `whole_tree` the tree has all pages of the space."""
     by_key = {entry.key: entry for entry in entries}
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})

@@ -1,7 +1,5 @@
-"""Dialog before a write that cannot be undone.
-
-Octavo loads checks from the server, and loads them again before the write.
-"""
+"""Dialog before a write that cannot be undone. Octavo loads checks from the server, and loads them again before the
+write."""
 
 from __future__ import annotations
 
@@ -63,19 +61,15 @@ class CheckedWrite(Generic[ChecksT]):
     """Loads the checks. Raises ApiError."""
     content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
-    """Sends the write.
-
-    Returns the changes since the checks, in sentences, if the write was not sent because of them.
-    """
+    """Sends the write. Returns the changes since the checks, in sentences, if the write was not sent because of
+    them."""
     next_step: str
     """Sentence that tells you what to do if something changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
     """Returns the changes between two checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
-    """Whether readers see the result immediately.
-
-    The dialog then shows the age of the checks and ignores an early `y`.
-    """
+    """Whether readers see the result immediately. The dialog then shows the age of the checks and ignores an early
+    `y`."""
 
 
 CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(

@@ -38,35 +38,30 @@ class Choices:
         self._fact = f"conflicts {conflicts_id}"
         stored = app.session.state.get_fact(self._fact)
         kinds = stored.get("choices") if isinstance(stored, dict) else None
-        resolved_tree_conflicts = stored.get("done") if isinstance(stored, dict) else None
+        saved_conflicts = stored.get("done") if isinstance(stored, dict) else None
         self._kinds: dict[str, ChoiceKind] = (
             {name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS}
             if isinstance(kinds, dict)
             else {}
         )
-        self._texts = {name: self.own_text(name).text for name, kind in self._kinds.items() if kind == "own"}
-        self.resolved_tree_conflicts: set[str] = (
-            set(map(str, resolved_tree_conflicts)) if isinstance(resolved_tree_conflicts, list) else set()
-        )
+        self._texts = {name: self.draft_of(name).text for name, kind in self._kinds.items() if kind == "own"}
+        self.saved_conflicts: set[str] = set(map(str, saved_conflicts)) if isinstance(saved_conflicts, list) else set()
         """Names of the tree conflicts whose choices were saved. These conflicts have no markers in a text."""
 
     @property
     def all(self) -> dict[str, Choice]:
         """Return all choices by conflict name."""
         return {
-            name: Choice(kind, self.own_text(name).text if kind == "own" else "") for name, kind in self._kinds.items()
+            name: Choice(kind, self.draft_of(name).text if kind == "own" else "") for name, kind in self._kinds.items()
         }
 
-    def own_text(self, name: str) -> DialogDraft:
+    def draft_of(self, name: str) -> DialogDraft:
         """Return the draft of the text that you wrote for a conflict."""
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, kind: ChoiceKind | None, text: str = "") -> None:
-        """Store a choice for a conflict.
-
-        `text` is the text of the kind `own`. With the kind None the choice is cleared, and a text that you wrote is
-        kept.
-        """
+        """Store a choice for a conflict. `text` is the text of the kind `own`. With the kind None the choice is
+        cleared, and a text that you wrote is kept."""
         self._kinds.pop(name, None)
         if kind == "own":
             self._texts[name] = text
@@ -77,25 +72,21 @@ class Choices:
     def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, Choice]) -> None:
         """Remove the choices that were saved."""
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
-        tree_conflicts = {
-            tree_conflict.name for tree_conflict in open_conflicts.tree_conflicts if tree_conflict.name in choices
-        }
+        tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
         for name in saved:
             if self._kinds.get(name) == "own":
-                self.own_text(name).drop()
+                self.draft_of(name).drop()
         self._kinds = {name: kind for name, kind in self._kinds.items() if name not in saved | tree_conflicts}
-        self.resolved_tree_conflicts |= tree_conflicts
+        self.saved_conflicts |= tree_conflicts
         self._save()
 
     def _save(self) -> None:
-        self._app.session.state.set_fact(
-            self._fact, {"choices": self._kinds, "done": sorted(self.resolved_tree_conflicts)}
-        )
+        self._app.session.state.set_fact(self._fact, {"choices": self._kinds, "done": sorted(self.saved_conflicts)})
 
 
 def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Resolve a conflict in the editor. Return whether there is a new text."""
-    draft, before = choices.own_text(name), choices.all.get(name)
+    draft, before = choices.draft_of(name), choices.all.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(before or Choice("words")) or "").strip("\n")
 
@@ -124,10 +115,8 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
 
 
 def _keep_failed_edit(result: NotEdited, keep: Callable[[str], str]) -> str:
-    """Keep the text that a failed editor left in its file, and return a sentence that says how to continue.
-
-    Empty if the text cannot be read or stored.
-    """
+    """Keep the text that a failed editor left in its file, and return a sentence that says how to continue. Empty if
+    the text cannot be read or stored."""
     content = read_back(result.kept) if result.kept is not None else result
     if isinstance(content, NotEdited) or keep(content.text):
         return ""  # The text is only in the file.
@@ -148,7 +137,7 @@ async def send(
     chosen = choices.all
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
     pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
-    live, expected, has_overwritten = app.session.live, open_conflicts.revision, False
+    live, expected, overwrote = app.session.live, open_conflicts.revision, False
     if not changes:
         choices.clear_saved(open_conflicts, chosen)
         _save_resolved_pages(app, change_request, open_conflicts, chosen)
@@ -168,10 +157,10 @@ async def send(
                 reason = f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
             app.say(f"Could not save your choices in #{change_request.number}: {reason}", tone="failed")
             return
-        sent, expected, has_overwritten = (
+        sent, expected, overwrote = (
             sent + len(batch),
             outcome.revision,
-            has_overwritten or outcome.replaced is not None,
+            overwrote or outcome.replaced is not None,
         )
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
@@ -179,12 +168,12 @@ async def send(
         "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
     )
     resolved = [name for page in open_conflicts.resolved_pages(chosen) for name, _ in page.conflicts]
-    count = len(resolved) + sum(tree_conflict.name in chosen for tree_conflict in open_conflicts.tree_conflicts)
+    count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)
     choices.clear_saved(open_conflicts, chosen)
     _save_resolved_pages(app, change_request, open_conflicts, chosen, expected)
     marked, changed_by_server = await _check_saved_pages(live, at, open_conflicts, chosen, change_request)
     message = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
-    if has_overwritten:
+    if overwrote:
         message += (
             " Someone else edited the change request at the same time, and your choices may have overwritten their text. "
             "Compare the pages with the previous revision."
@@ -193,7 +182,7 @@ async def send(
         message += f" The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
     elif changed_by_server:
         message += f" The server changed the text of {plural(changed_by_server, 'page')} while saving. Review the diff."
-    app.say(message, tone="care" if has_overwritten or marked or changed_by_server else "done")
+    app.say(message, tone="care" if overwrote or marked or changed_by_server else "done")
     on_written(pages)
 
 

@@ -96,12 +96,10 @@ class ConflictedPage:
 
     def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[AttributeChange, ...]]:
         """Return the text with the choices applied, and the changed fields compared with main."""
-        field_conflict = self.conflicts[0][0]
-        text = self.text({field_conflict: Choice("main"), **choices} if self.fields else choices, name)
-        settings = settings_of(
-            self.fields, is_main=field_conflict not in choices or choices[field_conflict].kind != "request"
-        )
-        if field_conflict not in choices:
+        first = self.conflicts[0][0]
+        text = self.text({first: Choice("main"), **choices} if self.fields else choices, name)
+        settings = settings_of(self.fields, is_main=first not in choices or choices[first].kind != "request")
+        if first not in choices:
             settings = unresolved_settings(settings)
         if (title := self.title_after(text)) is not None:
             settings = (AttributeChange("title", leading_heading(self.main or "") or None, title), *settings)
@@ -178,10 +176,8 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, update_fact: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge or of the last update. None if they are unknown. Raises ApiError.
-
-    `update_fact` is what Octavo stored before it updated the change request.
-    """
+    """Return the revisions of the merge or of the last update. None if they are unknown. Raises ApiError. `update_fact`
+    is what Octavo stored before it updated the change request."""
     stored = stored_revisions(update_fact)
     if change_request.status == "merged":
         revision = await _revision(live, at, change_request.revision_merged)
@@ -214,10 +210,8 @@ def stored_revisions(update_fact: Any) -> MergeRevisions | None:
 
 
 async def _last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
-    """Return the last update at or before `start`, or the initial revision.
-
-    None if it is too far back or cannot be read.
-    """
+    """Return the last update at or before `start`, or the initial revision. None if it is too far back or cannot be
+    read."""
     name = start
     for _ in range(MAX_ANCESTORS):
         if (revision := await _revision(live, at, name)) is None:
@@ -253,20 +247,18 @@ async def find_conflicts(
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
     """Return the conflicts among the `changed` pages at `at`, whose revision is `revision`. Raises ApiError.
-
     `server_revisions` are the merged revisions if the server reported conflicts, which it may not mark in the text.
-    Pages in `resolved_pages` are searched for conflict markers only.
-    """
+    Pages in `resolved_pages` are searched for conflict markers only."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
     source = revisions if revisions is not None and revisions.base is not None else server_revisions
     triple = await _revisions(live, at, source) if source is not None else None
-    tree_conflicts: list[TreeConflict] = []
+    others: list[TreeConflict] = []
     fields: dict[str, Fields] = {}
     merged_ids: Collection[str] = [page.id for page in pages] if server_revisions is not None else ()
     if source is not None and triple is not None:
-        tree_conflicts, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
+        others, fields = await asyncio.to_thread(find_tree_conflicts, triple, tree)
         merged_ids = [
             each
             for each in conflict_prediction.pages_to_read(triple, changed_ids)
@@ -278,19 +270,17 @@ async def find_conflicts(
             page,
             fields.get(page.id, {}),
             is_merged=page.id in merged_ids and page.id not in resolved_pages,
-            has_server_conflicts=server_revisions is not None,
+            is_reported=server_revisions is not None,
         ),
         pages[:MAX_PAGES],
         MAX_PARALLEL,
     )
     pages_with_conflicts = [page for page in found if page is not None]
     with_fields = {page.page for page in pages_with_conflicts if page.fields or page.is_titled}
-    tree_conflicts = [each for each in tree_conflicts if each.kind != "field" or each.id not in with_fields]
-    tree_conflicts = await gather_bounded(
-        lambda each: reader.with_page_texts(each, tree.find(each.id)), tree_conflicts, MAX_PARALLEL
-    )
+    others = [each for each in others if each.kind != "field" or each.id not in with_fields]
+    others = await gather_bounded(lambda each: reader.with_texts(each, tree.find(each.id)), others, MAX_PARALLEL)
     unread = len(pages) - len(pages[:MAX_PAGES]) + changed.more
-    return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(tree_conflicts), unread)
+    return OpenConflicts(revision, tuple(pages_with_conflicts), tuple(others), unread)
 
 
 async def _revisions(
@@ -312,9 +302,7 @@ class _PageReader:
     revisions: MergeRevisions | None
     triple: tuple[Revision, Revision, Revision] | None
 
-    async def page(
-        self, page: Page, fields: Fields, *, is_merged: bool, has_server_conflicts: bool
-    ) -> ConflictedPage | None:
+    async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_reported: bool) -> ConflictedPage | None:
         """Return the page if it has conflicts. A page without conflict markers is checked only if `is_merged`."""
         source = await self._text(self.at, page.id)
         markers = find_markers(source)
@@ -334,9 +322,7 @@ class _PageReader:
         targets = {each.page_of_base_text for _, each in merged.named if each.page_of_base_text}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
-            if not merged.named or not _is_merge_result(
-                source, merged, (main, mine), has_server_conflicts=has_server_conflicts
-            ):
+            if not merged.named or not _is_merge_result(source, merged, (main, mine), is_reported=is_reported):
                 return None
             return ConflictedPage(page.id, page.title, merged, source, is_unmarked=True, main=main, page_titles=titles)
         # The title equals the heading on both sides, so a choice for the heading also decides the title.
@@ -354,7 +340,7 @@ class _PageReader:
         is_titled = is_titled and not fields
         return ConflictedPage(page.id, page.title, read, source, main=main, page_titles=titles, is_titled=is_titled)
 
-    async def with_page_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
+    async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
         """Return a tree conflict with the texts of its page in main and in the change request."""
         if self.revisions is None or page is None or page.type != "document" or not conflict.can_choose:
             return replace(conflict, main_revision=self.revisions.main if self.revisions is not None else "")
@@ -368,10 +354,8 @@ class _PageReader:
         return raw.text if raw is not None else ""
 
     async def _changed_pages_of_main(self, except_page: str) -> dict[str, str]:
-        """Return the texts of other pages that main added or changed, by ID.
-
-        Text may have been moved to these pages.
-        """
+        """Return the texts of other pages that main added or changed, by ID. Text may have been moved to these
+        pages."""
         if self.triple is None:
             return {}
         base, main, _ = self.triple
@@ -428,9 +412,9 @@ def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
     return merged if merged.text(request=label) == source else read_marked(source, merged)
 
 
-def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, has_server_conflicts: bool) -> bool:
+def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, is_reported: bool) -> bool:
     """Return whether a text without conflict markers is the unedited result of the merge."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.decided("main"), merged.decided("request")]
-    return has_server_conflicts and source.split() in [text.split() for text in outcomes]
+    return is_reported and source.split() in [text.split() for text in outcomes]

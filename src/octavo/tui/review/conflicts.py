@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict
+from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Choice, ChoiceKind, Conflict
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.render.conflict_page import (
@@ -29,7 +29,6 @@ from octavo.tui.render.conflict_page import (
 from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
-from octavo.tui.review.conflict_rows import row_of
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.shell.outside import open_outside
@@ -41,7 +40,8 @@ from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Rows
+from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("OTHER CONFLICTS", "")
@@ -169,7 +169,7 @@ class ConflictsScreen(View):
         tree_conflicts = tuple(
             tree_conflict
             for tree_conflict in open_conflicts.tree_conflicts
-            if tree_conflict.name not in self._choices.resolved_tree_conflicts
+            if tree_conflict.name not in self._choices.saved_conflicts
         )
         self._open_conflicts = replace(open_conflicts, tree_conflicts=tree_conflicts)
         self.rows.show((*open_conflicts.pages, *tree_conflicts))
@@ -218,14 +218,14 @@ class ConflictsScreen(View):
         space = self.shell.workspace.space(self.source.space.space_id)
         progress, foot = Content(" "), ""
         if open_conflicts is not None and (total := len(open_conflicts.names)):
-            unresolved, is_ready = (
+            count, is_ready = (
                 open_conflicts.count_unresolved(self._choices.all),
                 open_conflicts.is_ready(self._choices.all),
             )
             progress = Content.styled(
-                f" {total - unresolved} of {total} resolved  ", "$success" if not unresolved else "$warning"
+                f" {total - count} of {total} resolved  ", "$success" if not count else "$warning"
             )
-            if not unresolved:
+            if not count:
                 foot = "All conflicts are resolved. Press ctrl+s to save."
                 if not is_ready:
                     foot = "Every conflict has a suggestion. Review each suggestion, then press w to accept it."
@@ -312,30 +312,28 @@ class ConflictsScreen(View):
         """Return why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
         if (why := self._why_not_editable()) is not None:
             return why
-        selected = self._selected_conflict
+        conflict = self._selected_conflict
         if self.has_class("-tiny") and self.rows.has_focus:
             return "Press enter to open the conflict first."
-        if selected is None:
+        if conflict is None:
             return "No conflict is selected."
-        if isinstance(selected, PageConflict) and not all(selected.effects):
+        if isinstance(conflict, PageConflict) and not all(conflict.effects):
             return "This conflict has no versions to choose from."
-        if (isinstance(selected, PageConflict) or selected.kind == FIELDS) and how not in SIDES:
+        if (isinstance(conflict, PageConflict) or conflict.kind == FIELDS) and how not in SIDES:
             return "You can keep only one version here. Press m or t to choose a version."
-        if selected.kind == "moved" and how == "both":
+        if conflict.kind == "moved" and how == "both":
             return "The text can be in only one place. Press m or t to choose the place."
-        if selected.kind in NEVER_BOTH and how == "both":
+        if conflict.kind in NEVER_BOTH and how == "both":
             return (
                 "You can keep only one version here. Press m or t to choose a version, or e to write another version."
             )
-        if how == "words" and isinstance(selected, ConflictView) and "words" not in selected.outcomes:
+        if how == "words" and isinstance(conflict, ConflictView) and "words" not in conflict.outcomes:
             return "Both sides changed the same words, so Octavo has no suggestion."
         return None
 
     def use(self, kind: ChoiceKind) -> None:
-        """Resolve the selected conflict with `kind` and go to the next unresolved conflict.
-
-        A second use clears the choice.
-        """
+        """Resolve the selected conflict with `kind` and go to the next unresolved conflict. A second use clears the
+        choice."""
         if (selected := self._selected_conflict) is None:
             return
         before = self._choices.all.get(selected.name)
@@ -439,7 +437,7 @@ class ConflictsScreen(View):
 
     def _close(self, pages: tuple[str, ...]) -> bool:
         """Close the view if all conflicts are resolved once `pages` are saved. Return whether the view was closed."""
-        open_conflicts, resolved = self._open_conflicts, self._choices.resolved_tree_conflicts
+        open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False
         has_tree_conflicts = any(
@@ -457,3 +455,24 @@ class ConflictsScreen(View):
 
 def _key_of(item: ConflictedPage | TreeConflict) -> str:
     return item.page if isinstance(item, ConflictedPage) else item.name
+
+
+_SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
+
+
+def row_of(item: ConflictedPage | TreeConflict, choices: Mapping[str, Choice]) -> Row:
+    """Return the row of a page with the number of its resolved conflicts, or of a conflict in the page tree."""
+    is_resolved = not item.unresolved(choices)
+    if isinstance(item, TreeConflict):
+        text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))
+        right = Content.styled(item.kind, "$octavo-muted")
+    else:
+        text = safe(item.title or "Untitled")
+        total = len(item.conflicts)
+        right = Content.styled(
+            f"{total - len(item.unresolved(choices))}/{total}", "$success" if is_resolved else "$warning"
+        )
+        if is_resolved and any(each.is_suggested and name not in choices for name, each in item.conflicts):
+            right = Content.styled("suggested", "$primary")
+    sign = Content.styled("✓", "$success") if is_resolved else Content.styled("!", "bold $warning")
+    return Row(text=text, sign=sign, right=right, dim=is_resolved)

@@ -101,10 +101,8 @@ class Comparison:
             self.diffs.drop_others()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` in place of the other work of the group.
-
-        `work` is a function, so that no coroutine stays unawaited if the worker is canceled before it starts.
-        """
+        """Run `work` in place of the other work of the group. `work` is a function, so that no coroutine stays
+        unawaited if the worker is canceled before it starts."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
@@ -303,10 +301,8 @@ class Comparison:
         return Sides(self._at(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
-        """Return the changed pages since a revision.
-
-        None if the server does not identify documents. Raises ApiError.
-        """
+        """Return the changed pages since a revision. None if the server does not identify documents. Raises
+        ApiError."""
         before, after = await asyncio.gather(
             load_revision(self._view.live, self._at(revision)), load_revision(self._view.live, self.head)
         )

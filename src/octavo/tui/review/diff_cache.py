@@ -24,10 +24,8 @@ MAX_PARALLEL = 2
 MAX_AHEAD = 60
 """Maximum number of pages after the shown page that are compared in the background."""
 MAX_TEXT = 100_000
-"""Maximum number of characters of the pages whose diffs are cached, about 10 MB.
-
-Beyond this limit no more diffs are cached in the background, and the diffs that were shown longest ago are dropped.
-"""
+"""Maximum number of characters of the pages whose diffs are cached, about 10 MB. Beyond this limit no more diffs are
+cached in the background, and the diffs that were shown longest ago are dropped."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +43,8 @@ DiffKey = tuple[str, bool, bool, bool]
 
 
 def _diff_key(page: ChangedPage) -> DiffKey:
-    """Return the cache key of the diff of a page.
-
-    The kind of change is part of the key, because a newer list of changes may have another kind.
-    """
+    """Return the cache key of the diff of a page. The kind of change is part of the key, because a newer list of
+    changes may have another kind."""
     return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 
@@ -92,10 +88,8 @@ class DiffCache:
         self._background.clear()
 
     def drop_others(self) -> None:
-        """Drop all diffs but the last shown diff, until a diff is shown again.
-
-        The user may have several change requests open, and each has a cache.
-        """
+        """Drop all diffs but the last shown diff, until a diff is shown again. The user may have several change
+        requests open, and each has a cache."""
         self._is_reduced = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]

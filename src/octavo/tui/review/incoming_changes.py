@@ -57,10 +57,8 @@ class IncomingChanges(View):
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:
-        """`conflicting` has the keys of the entries that conflict with the change request.
-
-        `on_close` is called on close.
-        """
+        """`conflicting` has the keys of the entries that conflict with the change request. `on_close` is called on
+        close."""
         super().__init__()
         self._on_close = on_close
         self._change_request, self._sides, self._conflicting = change_request, sides, conflicting

@@ -68,10 +68,8 @@ def offered_filters(
     space_title: Callable[[ChangeRequest], str],
     status_of: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """Return the filters that can be added, each with the number of matches and of undecided change requests.
-
-    A filter that matches all or none is not offered.
-    """
+    """Return the filters that can be added, each with the number of matches and of undecided change requests. A filter
+    that matches all or none is not offered."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
     approvers = Counter(
         name for item in items for name in (*status_of(item).approved, *status_of(item).outdated_approvals)
@@ -86,12 +84,12 @@ def offered_filters(
     for each in filters:
         others = [other for other in active if other.kind != each.kind]
         candidates = matching(items, others, status_of)
-        matches_count, undecided_count = (
+        matches, unknown = (
             len(matching(candidates, [each], status_of)),
             len(undecided(candidates, [each], status_of)),
         )
-        if each not in active and (undecided_count or 0 < matches_count < len(candidates)):
-            offered.append((each, matches_count, undecided_count))
+        if each not in active and (unknown or 0 < matches < len(candidates)):
+            offered.append((each, matches, unknown))
     return offered
 
 

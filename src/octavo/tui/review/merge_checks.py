@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api import change_requests, content, organizations, spaces, users
 from octavo.api.change_requests import ChangeRequest
@@ -16,14 +17,15 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
 from octavo.api.reviews import Review
+from octavo.api.safety import line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.merge_rules import MergeCandidate, inherits, requires_up_to_date, rules_for
+from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
-from octavo.tui.review import merge_effects, merge_rule_facts
+from octavo.tui.review import merge_effects
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
@@ -156,7 +158,7 @@ async def _load_rules(
         except (ApiError, ValueError):
             continue  # The dialog shows the ID of the user instead.
     me = live.outbox.me.id if live.outbox.me is not None else None
-    facts = merge_rule_facts.facts(rules, MergeCandidate(change_request, reviews, me, names))
+    facts = rule_facts(rules, MergeCandidate(change_request, reviews, me, names))
     return list(facts), requires_up_to_date(rules, me)
 
 
@@ -263,10 +265,8 @@ async def predict_conflicts(
     *,
     main: str | None = None,
 ) -> ConflictPrediction:
-    """Predict the conflicts of a merge. Raises ApiError if the content cannot be loaded.
-
-    `main` is the revision of main if it is known. Cached revisions are not loaded again.
-    """
+    """Predict the conflicts of a merge. Raises ApiError if the content cannot be loaded. `main` is the revision of main
+    if it is known. Cached revisions are not loaded again."""
     # lazy: the merge engine, only for outdated change requests
     from octavo.documents.merging import conflict_prediction as merging
 
@@ -466,3 +466,36 @@ def title_of(change: content.Change) -> str:
     if isinstance(change.reusable_content, dict):
         return str(change.reusable_content.get("title", "reusable content"))
     return "variables" if change.type == "variables_edited" else change.type.replace("_", " ")
+
+
+def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
+    """Yield a row with the number of rules that are met, then a row for each rule that is not met or undecided."""
+    if not rules.is_known:
+        yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
+        return
+    required = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
+    if not required:
+        yield Fact("ok", "merge rules", "none set")
+        return
+    bypass = bypasses(rules, candidate.me)
+    unmet = [(rule, reason) for rule in required if (reason := candidate.missing(rule))]
+    undecided = [
+        (rule, reason)
+        for rule in required
+        if not candidate.missing(rule) and (reason := candidate.undecided_reason(rule))
+    ]
+    met = len(required) - len(unmet) - len(undecided)
+    summary = f"{met} of {len(required)} met (rules set for the {rules.of})"
+    if bypass and (unmet or undecided):
+        summary += ", but you can bypass the rules"
+    mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not bypass else "care"
+    yield Fact(mark, "merge rules", summary)
+    for rule, reason in unmet:
+        yield Fact("care" if bypass else "bad", "", _with_message(rule, reason))
+    for rule, reason in undecided:
+        yield Fact("care", "", _with_message(rule, reason))
+
+
+def _with_message(rule: Mapping[str, Any], reason: str) -> str:
+    message = rule.get("message")
+    return f"{reason} · {line(message)}" if isinstance(message, str) and message.strip() else reason

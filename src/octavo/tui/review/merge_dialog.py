@@ -103,11 +103,8 @@ def why_typed(checks: Checks) -> str:
 
 
 async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision once and show the result.
-
-    Return the changes since the checks in sentences if nothing was sent because of them. Otherwise return an empty
-    string.
-    """
+    """Merge the checked revision once and show the result. Return the changes since the checks in sentences if nothing
+    was sent because of them. Otherwise return an empty string."""
     change_request = checked.change_request
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
     sent = await merge(app.session.live, at, checked)

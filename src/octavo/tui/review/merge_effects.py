@@ -1,7 +1,5 @@
-"""Effects of a merge on links, images and redirects, and the sites that publish the result.
-
-Each check reads a limited number of pages in a limited time. No result blocks the merge.
-"""
+"""Effects of a merge on links, images and redirects, and the sites that publish the result. Each check reads a limited
+number of pages in a limited time. No result blocks the merge."""
 
 from __future__ import annotations
 
@@ -115,17 +113,15 @@ async def _check_links_by_reading(live: Live, trees: TreesOfMerge, changed: Sequ
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links of some pages, each with the title of its page.
-
-    Anchors are checked only if they lead to one of these pages.
-    """
+    """Return the broken links of some pages, each with the title of its page. Anchors are checked only if they lead to
+    one of these pages."""
     from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
 
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Reusable content may contain further headings, and is not loaded.
     complete = {
-        page_id for page_id, references in found.items() if all(reference.kind != "include" for reference in references)
+        page_id for page_id, links_of_page in found.items() if all(link.kind != "include" for link in links_of_page)
     }
 
     def is_broken(page_id: str, target: link_model.Target) -> bool:
@@ -143,11 +139,11 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
         )
 
     broken = []
-    for page_id, references in found.items():
+    for page_id, links_of_page in found.items():
         targets = LinkTargets(context, page_id)
-        for reference in references:
-            if reference.kind == "address" and is_broken(page_id, targets.resolve(reference.says)):
-                broken.append(f"{context.pages[page_id].title} → {reference.says}")
+        for link in links_of_page:
+            if link.kind == "address" and is_broken(page_id, targets.resolve(link.says)):
+                broken.append(f"{context.pages[page_id].title} → {link.says}")
     return list(dict.fromkeys(broken))
 
 
@@ -191,10 +187,8 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 async def check_reverts(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: TreesOfMerge, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the row of the lines that main changed and the merge would revert without a conflict.
-
-    The change request still has these lines as they were when it was created. Empty if there are none.
-    """
+    """Return the row of the lines that main changed and the merge would revert without a conflict. The change request
+    still has these lines as they were when it was created. Empty if there are none."""
     if change_request.revision_initial in (None, change_request.base):
         return ()  # The change request was never updated from main.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")

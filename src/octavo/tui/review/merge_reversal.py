@@ -74,10 +74,8 @@ class RevertPlan:
 
 
 async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
-    """Load the three revisions. None if the server does not name the revision before the merge. Raises ApiError.
-
-    `now` is the revision in which the merge is reverted, or None for main.
-    """
+    """Load the three revisions. None if the server does not name the revision before the merge. Raises ApiError. `now`
+    is the revision in which the merge is reverted, or None for main."""
     if change_request.revision_merged is None:
         return None
     merged = await live.known(content.Get(at=_ref(space, change_request.revision_merged)))
@@ -90,29 +88,27 @@ async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest,
     return MergeSides(before, merged, standing)
 
 
-async def load_changes(live: Live, space: SpaceRef, merge_sides: MergeSides) -> tuple[Change, ...]:
+async def load_changes(live: Live, space: SpaceRef, sides: MergeSides) -> tuple[Change, ...]:
     """Return the changes of the merge. Raises ApiError."""
-    if has_document_ids(merge_sides.merged):
-        return await asyncio.to_thread(changes_between, merge_sides.before, merge_sides.merged)
-    listed = await live.known(content.ListChanges(at=_ref(space, merge_sides.merged.id), limit=1000))
+    if has_document_ids(sides.merged):
+        return await asyncio.to_thread(changes_between, sides.before, sides.merged)
+    listed = await live.known(content.ListChanges(at=_ref(space, sides.merged.id), limit=1000))
     return listed.changes
 
 
-def make_plan(merge_sides: MergeSides, changes: Iterable[Change]) -> RevertPlan:
+def make_plan(sides: MergeSides, changes: Iterable[Change]) -> RevertPlan:
     """Return the plan that reverts the changes of the merge and keeps later changes."""
-    return _Planner(merge_sides, tuple(changes)).plan()
+    return _Planner(sides, tuple(changes)).plan()
 
 
 class _Planner:
-    def __init__(self, merge_sides: MergeSides, changes: tuple[Change, ...]) -> None:
+    def __init__(self, sides: MergeSides, changes: tuple[Change, ...]) -> None:
         self._changes = changes
-        self._identifies_documents = has_document_ids(merge_sides.merged)
-        self._before, self._merged, self._now = (
-            _Tree(each) for each in (merge_sides.before, merge_sides.merged, merge_sides.now)
-        )
-        self._changed_later = _ids(changes_between(merge_sides.merged, merge_sides.now))
+        self._has_ids = has_document_ids(sides.merged)
+        self._before, self._merged, self._now = (_Tree(each) for each in (sides.before, sides.merged, sides.now))
+        self._changed_later = _ids(changes_between(sides.merged, sides.now))
         """IDs of the pages that changed after the merge, as far as the revisions tell."""
-        self._changed_from_before = _ids(changes_between(merge_sides.before, merge_sides.now))
+        self._changed_from_before = _ids(changes_between(sides.before, sides.now))
         """IDs of the pages that differ from the revision before the merge."""
         self._not_reverted: list[str] = []
 
@@ -130,10 +126,10 @@ class _Planner:
         moved = tuple(self._moved(self._in_order(by_kind.get("page_moved", [])), restored_ids))
         deleted = self._deleted(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
         if moved:  # Each move can shift the positions of restored siblings, so these are set again.
-            restored_positions = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
+            restored_places = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
             positions = [
                 *moved,
-                *((self._before.pages[page], above, place) for page, above, place in restored_positions),
+                *((self._before.pages[page], above, place) for page, above, place in restored_places),
             ]
             moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
         return RevertPlan(
@@ -156,7 +152,7 @@ class _Planner:
             old_page = self._before.pages[page_id]
             if page_id not in self._now.pages:
                 self._not_reverted.append(f"{old_page.title}: deleted after the merge")
-            elif not self._identifies_documents:
+            elif not self._has_ids:
                 later_edited.append(self._later_edited_page(page_id))
             elif page_id not in self._changed_from_before:
                 continue  # The page is as it was before the merge.
@@ -177,40 +173,36 @@ class _Planner:
                 fields[each] = old_value
             elif value_now != merged_value:
                 self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
-        merges_text = old_page.type == "document" and (
-            old_page.document_id != merged.document_id or not self._identifies_documents
-        )
+        merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
         return LaterEditedPage(page_id, now.title or "Untitled", fields, merges_text)
 
     def _moved(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
         for page_id in pages:
             if page_id not in self._now.pages or page_id not in self._changed_from_before:
                 continue  # The page was deleted after the merge, or is back in its former position.
-            old_parent, merged_parent, parent_now = (
-                tree.parents[page_id] for tree in (self._before, self._merged, self._now)
-            )
+            former, merged, parent_now = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
             page = self._before.pages[page_id]
-            if parent_now != merged_parent:
-                if parent_now != old_parent:
+            if parent_now != merged:
+                if parent_now != former:
                     self._not_reverted.append(f"{page.title}: moved after the merge")
-            elif old_parent is not None and old_parent not in self._now.pages and old_parent not in restored_ids:
+            elif former is not None and former not in self._now.pages and former not in restored_ids:
                 self._not_reverted.append(f"{page.title}: its parent page was deleted after the merge")
-            elif old_parent is not None and page_id in self._now.path_to(old_parent):
+            elif former is not None and page_id in self._now.path_to(former):
                 self._not_reverted.append(
                     f"{page.title}: its former parent page became one of its subpages after the merge"
                 )
             else:
-                yield page, old_parent, self._before.place(page_id)
+                yield page, former, self._before.place(page_id)
 
     def _deleted(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
         """Return the created pages that can be deleted: they have no later edits and no subpages that stay."""
         created = [page for page in pages if page in self._now.pages]
-        edited = {page for page in created if page in self._changed_later or not self._identifies_documents}
+        edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited
         needed = {above for page in remaining for above in self._now.path_to(page)[:-1] if above in created}
         for page in created:
             if page in edited:
-                reason = "edited" if self._identifies_documents else "may have been edited"
+                reason = "edited" if self._has_ids else "may have been edited"
                 self._not_reverted.append(f"{self._now.pages[page].title}: {reason} after the merge")
             elif page in needed:
                 self._not_reverted.append(f"{self._now.pages[page].title}: it has subpages")
@@ -266,21 +258,19 @@ class RevertEdits:
     """Titles of the pages where later edits conflict with the revert, so that the text has conflict markers."""
 
 
-async def reversal_edits(
-    live: Live, space: SpaceRef, merge_sides: MergeSides, plan: RevertPlan, label: str
-) -> RevertEdits:
+async def reversal_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:
     """Return the edits of a plan. `label` names the reverted version in conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
     with_conflicts: list[str] = []
-    edits += [RevertPage(page=page.id, revision=merge_sides.before.id) for page in plan.restored]
-    edits += [RevertPage(page=page.id, revision=merge_sides.before.id) for page in plan.reverted]
+    edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.restored]
+    edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.reverted]
     for later in plan.later_edited:
         fields = dict(later.fields)
         if later.merges_text:
             base, main, proposed = await asyncio.gather(
                 *(
                     page_source(live, _ref(space, each.id), later.page)
-                    for each in (merge_sides.merged, merge_sides.now, merge_sides.before)
+                    for each in (sides.merged, sides.now, sides.before)
                 )
             )
             if base is not None and main is not None and proposed is not None:

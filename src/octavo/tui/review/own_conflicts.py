@@ -35,29 +35,29 @@ class DraftConflicts(ConflictSource):
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
         super().__init__(app, route.change_request, route.edit.space)
-        self._edit, self._draft_place, self._target = route.edit, route.place, route.into
+        self._edit, self._draft, self._target = route.edit, route.place, route.into
 
     @property
     def name(self) -> str:
-        return self._draft_place.name
+        return self._draft.name
 
     async def load(self) -> OpenConflicts:
         """Return the conflicts in the markers of the draft. The base is missing without a connection."""
         source = DialogDraft(self.app, self.name).text
-        base = base_of(self.app, self._draft_place)
+        base = base_of(self.app, self._draft)
         live = self.app.session.live
         try:
             before, theirs = [
-                await page_source(live, place, self._draft_place.page) if place is not None else None
-                for place in (base, self._draft_place.base)
+                await page_source(live, place, self._draft.page) if place is not None else None
+                for place in (base, self._draft.base)
             ]
         except ApiError:
             before = theirs = None
         merged = await asyncio.to_thread(_read_draft, source, before, theirs)
         page = ConflictedPage(
-            self._draft_place.page, self._edit.title, merged, main=theirs.text if theirs is not None else None
+            self._draft.page, self._edit.title, merged, main=theirs.text if theirs is not None else None
         )
-        return OpenConflicts(self._draft_place.revision, (page,) if page.conflicts else ())
+        return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
         """Save the draft with the choices applied and send it, as after an edit."""
@@ -71,7 +71,7 @@ class DraftConflicts(ConflictSource):
             return
         choices.clear_saved(conflicts, chosen)
         close((page.page,))
-        self._edit.send(self._draft_place, self._target, Raw(text))
+        self._edit.send(self._draft, self._target, Raw(text))
 
 
 class OwnConflictsScreen(ConflictsScreen):

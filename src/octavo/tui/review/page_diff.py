@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -30,7 +30,6 @@ from octavo.tui.render.half_block_pictures import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.review import thread_walk
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_base import Comparison
@@ -50,10 +49,8 @@ _NO_COMPARISON = PageComparison(Diff(()), _EMPTY, _EMPTY)
 
 
 class PageDiff:
-    """Shows the diff of the selected entry in a `DiffView`.
-
-    An entry without a diff is described in `#words`, which is visible while the view has the class `-words`.
-    """
+    """Shows the diff of the selected entry in a `DiffView`. An entry without a diff is described in `#words`, which is
+    visible while the view has the class `-words`."""
 
     def __init__(
         self,
@@ -229,9 +226,9 @@ class PageDiff:
     def go_to_thread_beyond(self, step: int) -> None:
         """Go to the next page with an open thread, or to the previous page if `step` is -1."""
         change, threads = self._pages.selected, self._threads.all
-        key = thread_walk.next_with_threads(self._pages.keys, change.key if change else "", step, threads)
+        key = next_with_threads(self._pages.keys, change.key if change else "", step, threads)
         if key is None:
-            self._view.shell.explain(thread_walk.no_more_threads(self._comparison.change_request.number, step))
+            self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
         self._pages.reveal(key)
         self._pending_step = key, step
@@ -254,7 +251,7 @@ class PageDiff:
                 self._view.call_after_refresh(self._show_thread, target)
         elif self._view.has_class("-words"):
             self._pending_step = None
-            threads = thread_walk.open_threads_on(key, self._threads.all)[:1] if isinstance(target, int) else [target]
+            threads = open_threads_on(key, self._threads.all)[:1] if isinstance(target, int) else [target]
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # An entry without a text has no position for its threads.
 
@@ -263,7 +260,7 @@ class PageDiff:
         thread = self._wanted_thread
         if thread is None or all(each.id != thread.id for each in self._threads.all):
             return
-        key = thread_walk.entry_of(thread)
+        key = entry_of(thread)
         if self._pages.reveal(key):
             self._wanted_thread, self._pending_step = None, (key, thread)
             self.show()
@@ -433,3 +430,28 @@ SUGGESTIONS: Commands[PageDiff] = Commands(
     find=lambda view: view.page_diff,
 )  # fmt: skip
 """Commands on the suggestions for the shown page."""
+
+
+def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
+    """Return the open threads on the page of the entry `key`."""
+    return [each for each in threads if each.is_open_thread and entry_of(each) == key]
+
+
+def entry_of(thread: Comment) -> str:
+    """Return the key of the entry that a thread is on."""
+    return thread.target.page.id if thread.target.page else WHOLE
+
+
+def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
+    """Return the next of `keys` after `here` with an open thread, or the previous one if `step` is -1. None at the
+    end."""
+    at = keys.index(current) if current in keys else -1
+    among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
+    with_open = {entry_of(each) for each in threads if each.is_open_thread}
+    return next((key for key in among if key in with_open), None)
+
+
+def no_more_threads(number: int, step: int) -> str:
+    """Return the notice after the last open thread, or before the first with `step` -1."""
+    direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
+    return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def why_not_toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> str | None:
+def why_not_toggle(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
     """Return why the change requests cannot be marked as ready or converted to drafts. None if they can."""
-    for each in change_requests:
+    for each in requests:
         if each.status not in ("draft", "open"):
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
             return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
@@ -34,13 +34,11 @@ def why_not_toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> str 
     return None
 
 
-def toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> None:
-    """Mark drafts as ready for review, or convert open change requests to drafts.
-
-    The first change request decides which of the two happens. The others change only if they have the same status.
-    """
-    if change_requests:
-        same_status = [each for each in change_requests if each.status == change_requests[0].status]
+def toggle(app: Shell, requests: Sequence[ChangeRequest]) -> None:
+    """Mark drafts as ready for review, or convert open change requests to drafts. The first change request decides
+    which of the two happens. The others change only if they have the same status."""
+    if requests:
+        same_status = [each for each in requests if each.status == requests[0].status]
         action, message = _messages(app, same_status)
         app.writes.send(action, _toggle(app, same_status), said=message, back=partial(_undo, app))
 
@@ -66,15 +64,13 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
     )
 
 
-def _messages(app: Shell, change_requests: Sequence[ChangeRequest]) -> tuple[str, str]:
+def _messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
     """Return the verb phrase for messages such as “Could not …”, and the message of success."""
-    is_draft = change_requests[0].status == "draft"
-    names = (
-        _name(app, change_requests[0]) if len(change_requests) == 1 else plural(len(change_requests), "change request")
-    )
+    is_draft = requests[0].status == "draft"
+    names = _name(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:
         return f"mark {names} as ready for review", f"Marked {names} as ready for review"
-    draft = "a draft" if len(change_requests) == 1 else "drafts"
+    draft = "a draft" if len(requests) == 1 else "drafts"
     return f"convert {names} to {draft}", f"Converted {names} to {draft}"
 
 
@@ -83,24 +79,24 @@ def _name(app: Shell, change_request: ChangeRequest) -> str:
     return f"#{change_request.number} in {space.title}" if space is not None else f"#{change_request.number}"
 
 
-async def _toggle(app: Shell, change_requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
+async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
 
     done: list[ChangeRequest] = []
     failures: list[str] = []
-    for each in change_requests:
+    for each in requests:
         if each.space is None:
             continue  # The space was known when the command ran.
         sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
         if sent.kind == "done" and sent.result is not None:
             done.append(sent.result.model_copy(update={"space": each.space}))
         else:
-            failures.append(sent.message if len(change_requests) == 1 else f"{_name(app, each)}: {sent.message}")
+            failures.append(sent.message if len(requests) == 1 else f"{_name(app, each)}: {sent.message}")
     if not done:
         return SendResult("refused", failures[0])
     if not failures:
         return SendResult("done", "", tuple(done))
-    count = f"{len(done)} of {plural(len(change_requests), 'change request')}"
-    is_draft = change_requests[0].status == "draft"
+    count = f"{len(done)} of {plural(len(requests), 'change request')}"
+    is_draft = requests[0].status == "draft"
     message = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
     return SendResult("done", f"{message}. {failures[0]}", tuple(done))
 
@@ -112,10 +108,8 @@ def _undo(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
 
 
 def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
-    """Return a function that opens the dialog to archive a change request.
-
-    None if you cannot archive the change request.
-    """
+    """Return a function that opens the dialog to archive a change request. None if you cannot archive the change
+    request."""
     if not_allowed(app, change_request, at.space, "edit", *UNDECIDED):
         return None
     return partial(open_archive_dialog, app, at, change_request)

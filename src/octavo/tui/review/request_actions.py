@@ -209,14 +209,12 @@ def _create(app: Shell, space: SpaceRef) -> None:
         app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    def create_with_subject(subject: str) -> None:
+    def start(subject: str) -> None:
 
         creation = create(app.session.live, space, subject)
         app.writes.send("create the change request", creation, then=on_created, otherwise=dialog_draft.SAID)
 
-    _ask_subject(
-        app, f"New change request in {known.title if known else 'this space'}", "Create", draft, create_with_subject
-    )
+    _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
 
 
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, on_subject: Callable[[str], None]) -> None:

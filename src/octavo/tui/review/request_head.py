@@ -56,10 +56,8 @@ class RequestHead:
         self.draw()
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed since each of them.
-
-        `renew` discards the earlier counts, because the change request has a new revision.
-        """
+        """Draw the reviews, and count the pages that changed since each of them. `renew` discards the earlier counts,
+        because the change request has a new revision."""
         if renew:
             self._changed_since.clear()
         self.draw()

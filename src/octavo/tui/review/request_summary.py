@@ -130,27 +130,25 @@ class Summary(VerticalScroll, can_focus=False):
         if change_request.about:
             lines += [Content(change_request.about), Content("")]
         status = self._status_of(change_request)
-        status_lines: list[Content] = []
+        notes: list[Content] = []
         if change_request.status == "merged":
-            status_lines.append(
+            notes.append(
                 Content.styled(
                     f"✓ {merged_by(change_request)}. Press Z to create a change request that reverts the merge.",
                     "$success",
                 )
             )
         if status.is_on_main:
-            status_lines.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
+            notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
         elif status.outdated:
-            status_lines.append(
-                Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning")
-            )
+            notes.append(Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning"))
         if status.conflicts:
-            status_lines.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
-        status_lines += [
+            notes.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
+        notes += [
             Content.styled(f"! Could not load the {_NAMES[fact]}: {cause}", "$warning")
             for fact, cause in status.unread.items()
         ]
-        lines += [*status_lines, Content("")] if status_lines else []
+        lines += [*notes, Content("")] if notes else []
         lines += self._changed_lines()
         lines += self._review_lines()
         if status.threads:

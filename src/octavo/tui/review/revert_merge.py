@@ -75,12 +75,10 @@ async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeReques
 
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
-    revisions = await merge_reversal.load_sides(live, space, merged, None)
-    if revisions is None:
+    sides = await merge_reversal.load_sides(live, space, merged, None)
+    if sides is None:
         return RevertChecks(merged, None)
-    return RevertChecks(
-        merged, merge_reversal.make_plan(revisions, await merge_reversal.load_changes(live, space, revisions))
-    )
+    return RevertChecks(merged, merge_reversal.make_plan(sides, await merge_reversal.load_changes(live, space, sides)))
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
@@ -108,10 +106,8 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
 
 
 async def revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
-    """Create the change request, revert the pages in it, open it for review, and show it.
-
-    An interrupted revert continues in its draft, which Octavo finds by its title.
-    """
+    """Create the change request, revert the pages in it, open it for review, and show it. An interrupted revert
+    continues in its draft, which Octavo finds by its title."""
     number = app.notices.say(f"Reverting #{merged.number}…", seconds=90)
     try:
         sentence, at = await _write_revert(app, space, merged)
@@ -139,11 +135,11 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
         return sentence, None
-    revisions = await merge_reversal.load_sides(live, space, merged, draft.revision)
-    if revisions is None:
+    sides = await merge_reversal.load_sides(live, space, merged, draft.revision)
+    if sides is None:
         return _NO_BEFORE, None
-    planned = merge_reversal.make_plan(revisions, await merge_reversal.load_changes(live, space, revisions))
-    reversal = await merge_reversal.reversal_edits(live, space, revisions, planned, f"#{draft.number}")
+    planned = merge_reversal.make_plan(sides, await merge_reversal.load_changes(live, space, sides))
+    reversal = await merge_reversal.reversal_edits(live, space, sides, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(reversal.edits), CHANGES_OF_ONE_EDIT):
         outcome = await restore_pages(live, at, head, reversal.edits[start : start + CHANGES_OF_ONE_EDIT])
@@ -161,10 +157,8 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 
 
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
-    """Return the user's draft change request with this subject, or create one.
-
-    Return a message on failure. Raises ApiError.
-    """
+    """Return the user's draft change request with this subject, or create one. Return a message on failure. Raises
+    ApiError."""
 
     live, me = app.session.live, app.workspace.me
     mine = {"creator": me.id} if me is not None else {}

@@ -46,10 +46,8 @@ class _LoadedFacts:
 
 
 class RequestStatuses:
-    """Loads and caches the status of change requests.
-
-    Calls `changed` with the ID of a change request after each change.
-    """
+    """Loads and caches the status of change requests. Calls `changed` with the ID of a change request after each
+    change."""
 
     def __init__(self, view: View, changed: Callable[[str], None]) -> None:
         self._view, self._changed = view, changed
@@ -142,10 +140,8 @@ class RequestStatuses:
         self._follow_threads(change_request.id)
 
     def _follow_threads(self, name: str) -> None:
-        """Follow the open threads if the comment count of the change request does not give their number.
-
-        The count differs if a review has an open comment, or if the change request is merged or archived.
-        """
+        """Follow the open threads if the comment count of the change request does not give their number. The count
+        differs if a review has an open comment, or if the change request is merged or archived."""
         change_request, found = self._followed[name], self._facts.get(name)
         counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()

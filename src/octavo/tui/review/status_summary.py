@@ -60,10 +60,8 @@ def request_status(
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """Return the status of a change request.
-
-    `reviews`, `requested` and `conflicts` are None while they are not loaded.
-    """
+    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None while they are not
+    loaded."""
     given = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in given if each.status == "approved"]
     fresh = [each.revision is None or each.revision == change_request.revision for each in approvals]
@@ -89,20 +87,16 @@ def request_status(
 
 
 def is_predicted(change_request: ChangeRequest) -> bool:
-    """Return whether Octavo has to predict the merge.
-
-    If main has not changed since the start, there are no conflicts, and main has none of the changes.
-    """
+    """Return whether Octavo has to predict the merge. If main has not changed since the start, there are no conflicts,
+    and main has none of the changes."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None
     )
 
 
 def line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return the labels, such as the space and the author, and the status, in one line of at most `width` cells.
-
-    In a narrow line the last facts get shorter first, then the first labels are omitted. No fact is omitted.
-    """
+    """Return the labels, such as the space and the author, and the status, in one line of at most `width` cells. In a
+    narrow line the last facts get shorter first, then the first labels are omitted. No fact is omitted."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -188,12 +182,10 @@ def head(
     *,
     is_on_main: bool = False,
 ) -> Content:
-    """Return the first line of a change request: number, title, space, author, status and reviews.
-
-    `conflicts` is the number of pages that may conflict with main, `unresolved` the number of pages with conflict
-    markers, and `pending` the number of your pending comments. With `is_on_main` a merge would change nothing. A narrow
-    line omits the facts, then truncates the title. The status is always shown.
-    """
+    """Return the first line of a change request: number, title, space, author, status and reviews. `conflicts` is the
+    number of pages that may conflict with main, `unresolved` the number of pages with conflict markers, and `pending`
+    the number of your pending comments. With `is_on_main` a merge would change nothing. A narrow line omits the facts,
+    then truncates the title. The status is always shown."""
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
@@ -236,11 +228,9 @@ def reviewers(
     changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description.
-
-    `me` is the ID of the user, who is marked with “(you)”. `changed_since` has the number of pages that changed since a
-    revision, as far as it is loaded.
-    """
+    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. `me` is
+    the ID of the user, who is marked with “(you)”. `changed_since` has the number of pages that changed since a
+    revision, as far as it is loaded."""
     parts: list[Content] = []
     lines: list[Content] = []
     for review in reviews:

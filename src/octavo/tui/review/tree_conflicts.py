@@ -27,13 +27,11 @@ class TreeConflict:
     kind: str
     id: str
     title: str
-    description: str
+    summary: str
     """Sentence that says what both sides did."""
     options: tuple[str, str] = ("", "")
-    """Results of the choices for main and for this change request, in sentences.
-
-    Empty if there is nothing to choose.
-    """
+    """Results of the choices for main and for this change request, in sentences. Empty if there is nothing to
+    choose."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
     """Edits for the choices main and this change request. None for a choice that the page already has."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
@@ -61,7 +59,7 @@ class TreeConflict:
     @property
     def question(self) -> PageConflict:
         """Return the conflict for the view."""
-        return PageConflict(self.name, self.title, self.description, self.options)
+        return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
         """Return the name of the conflict if it has no choice yet. Empty if it is resolved or has no options."""
@@ -80,11 +78,8 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:
-    """Return the edits for the choices.
-
-    A page with a choice other than deletion survives the deletion of its parent page: it moves to the position of the
-    parent.
-    """
+    """Return the edits for the choices. A page with a choice other than deletion survives the deletion of its parent
+    page: it moves to the position of the parent."""
     chosen = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in chosen if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
@@ -108,7 +103,7 @@ def find_tree_conflicts(
     page_ids = conflict_prediction.pages_to_read(triple, None)
     # The texts are not needed: text conflicts have conflict markers.
     predicted = conflict_prediction.predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
-    with_question = {each.id for each in predicted if each.kind == "deleted"}
+    deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
     conflicts = []
     for each in predicted:
@@ -116,7 +111,7 @@ def find_tree_conflicts(
             fields[each.id] = values
         if each.kind != "text" or not any(side.find(each.id) for side in triple):
             conflicts.append(
-                _tree_conflict(each.kind, each.id, each.name, triple, now, fields.get(each.id, {}), with_question)
+                _tree_conflict(each.kind, each.id, each.name, triple, now, fields.get(each.id, {}), deletions)
             )
     existing = [conflict for conflict in conflicts if conflict is not None]
     return [*existing, *(_same_name(each) for each in find_duplicates(triple[1].pages, now.pages))], fields
@@ -126,11 +121,11 @@ def _same_name(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
     names = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
     whose = "page in main" if page.is_other_in_main else "other page in this change request"
-    description = (
+    summary = (
         f"{names}: the {whose} is at {page.paths[0]}, and this page is at {page.paths[1]}. Both pages will be kept."
     )
     return TreeConflict(
-        "name", page.id, second, f"{description} To give this page another title, rename it in the table of contents."
+        "name", page.id, second, f"{summary} To give this page another title, rename it in the table of contents."
     )
 
 
@@ -172,7 +167,7 @@ def _tree_conflict(
     trees: Sequence[PageTree],
     now: PageTree,
     fields: Fields,
-    with_question: Collection[str],
+    deletions: Collection[str],
 ) -> TreeConflict | None:
     here = now.find(name)
     if not any(tree.find(name) for tree in trees):
@@ -181,7 +176,7 @@ def _tree_conflict(
         return None
     if kind == "deleted":
         return replace(
-            _deletion_conflict(here, title, trees, now, with_question),
+            _deletion_conflict(here, title, trees, now, deletions),
             below=_ids_below(here, ()),
             position=_parent_and_index(now, here.id),
         )
@@ -193,18 +188,16 @@ def _tree_conflict(
 
 
 def _deletion_conflict(
-    here: Page, title: str, trees: Sequence[PageTree], now: PageTree, with_question: Collection[str]
+    here: Page, title: str, trees: Sequence[PageTree], now: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted and the other changed.
-
-    Subpages in `with_question` have a conflict of their own.
-    """
+    """Return the conflict about a page that one side deleted and the other changed. Subpages in `with_question` have a
+    conflict of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
-        description = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
-        return TreeConflict("deleted", here.id, title, description)
+        summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
+        return TreeConflict("deleted", here.id, title, summary)
     deleting_side, changing_side = ("this change request", "main") if is_in_main else ("main", "this change request")
-    subpages = len(_ids_below(here, with_question))
+    subpages = len(_ids_below(here, deletions))
     delete = "Delete the page" + (f" and its {plural(subpages, 'subpage')}." if subpages else ".")
     side = trees[1] if is_in_main else trees[2]
     deleted_subpages = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
@@ -215,10 +208,10 @@ def _deletion_conflict(
         AttributeChange("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted")
     )
     edit = DeletePage(page=here.id)
-    description = f"This page was deleted in {deleting_side} and changed in {changing_side}."
+    summary = f"This page was deleted in {deleting_side} and changed in {changing_side}."
     if is_in_main:
-        return TreeConflict("deleted", here.id, title, description, (keep, delete), (None, edit), ((kept,), (deleted,)))
-    return TreeConflict("deleted", here.id, title, description, (delete, keep), (edit, None), ((deleted,), (kept,)))
+        return TreeConflict("deleted", here.id, title, summary, (keep, delete), (None, edit), ((kept,), (deleted,)))
+    return TreeConflict("deleted", here.id, title, summary, (delete, keep), (edit, None), ((deleted,), (kept,)))
 
 
 def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
@@ -228,26 +221,24 @@ def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
-    """Return the conflict about the position of a page that both sides moved.
-
-    None if the change request has its own position.
-    """
+    """Return the conflict about the position of a page that both sides moved. None if the change request has its own
+    position."""
     parent, index = _parent_page_and_index(mine, here.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(now, here.id):
         return None
-    description = (
+    summary = (
         "Both sides moved this page to different places."
         if kind == "moved"
         else "Both sides changed the order of these pages."
     )
     descendants = {each.id for each in here.walk()}
     if parent is not None and (parent.id in descendants or now.find(parent.id) is None):
-        return TreeConflict(kind, here.id, title, f"{description} The page keeps its position in main.")
+        return TreeConflict(kind, here.id, title, f"{summary} The page keeps its position in main.")
     in_main, in_mine = _describe_position(*_parent_page_and_index(now, here.id)), _describe_position(parent, index)
     options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
     move = UpdatePage(page=here.id, into=parent.id if parent is not None else None, at=index)
     settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_mine),))
-    return TreeConflict(kind, here.id, title, description, options, (None, move), settings)
+    return TreeConflict(kind, here.id, title, summary, options, (None, move), settings)
 
 
 def _field_conflict(here: Page, title: str, fields: Fields) -> TreeConflict | None:
@@ -256,12 +247,10 @@ def _field_conflict(here: Page, title: str, fields: Fields) -> TreeConflict | No
     if all(getattr(here, name) == value for name, value in mine.items()):
         return None
     names = ", ".join(name.replace("_", " ") for name in fields)
-    description = f"Both sides changed these details of this page: {names}."
+    summary = f"Both sides changed these details of this page: {names}."
     settings = (settings_of(fields, is_main=True), settings_of(fields, is_main=False))
     options = (_describe_settings(settings[0]), _describe_settings(settings[1]))
-    return TreeConflict(
-        "field", here.id, title, description, options, (None, UpdatePage(page=here.id, **mine)), settings
-    )
+    return TreeConflict("field", here.id, title, summary, options, (None, UpdatePage(page=here.id, **mine)), settings)
 
 
 def _describe_settings(settings: tuple[AttributeChange, ...]) -> str:

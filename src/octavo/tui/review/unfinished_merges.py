@@ -27,23 +27,21 @@ if TYPE_CHECKING:
 
 async def report_unfinished(app: Shell, session: Session) -> None:
     """Find out the result of each merge and update that was running, and show it. Nothing is sent again."""
-    await asyncio.gather(
-        *(_report(app, session, unfinished_write) for unfinished_write in unfinished_writes(session.state))
-    )
+    await asyncio.gather(*(_report(app, session, write) for write in unfinished_writes(session.state)))
 
 
-async def _report(app: Shell, session: Session, unfinished_write: UnfinishedWrite) -> None:
-    op = unfinished_write.attempt.op if unfinished_write.attempt is not None else None
+async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
+    op = write.attempt.op if write.attempt is not None else None
     if isinstance(op, change_requests.Merge | change_requests.UpdateFromMain):
-        result = await find_unfinished(session.live, unfinished_write)
-        message = await _message(session, op, result, short_age(unfinished_write.began_at, session.state.now()))
-        if not is_unfinished(session.state, unfinished_write):
+        result = await find_unfinished(session.live, write)
+        message = await _message(session, op, result, short_age(write.began_at, session.state.now()))
+        if not is_unfinished(session.state, write):
             return  # Another instance of Octavo sent the write and has shown the result.
         app.say(message, tone="done" if result.kind == "done" else "care", seconds=20)
-    elif (session.state.now() - unfinished_write.began_at).total_seconds() < STALE_SECONDS:
+    elif (session.state.now() - write.began_at).total_seconds() < STALE_SECONDS:
         return
     with suppress(NotSaved):
-        await delete_lock(session.state, unfinished_write.name)
+        await delete_lock(session.state, write.name)
 
 
 async def _message(

@@ -71,10 +71,8 @@ async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
 async def _incoming_changes(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
 ) -> tuple[content.Change, ...]:
-    """Return the changes of main since the change request was created or last updated.
-
-    Empty if they cannot be loaded.
-    """
+    """Return the changes of main since the change request was created or last updated. Empty if they cannot be
+    loaded."""
 
     if not change_request.outdated or change_request.base is None or main is None:
         return ()
@@ -158,11 +156,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts.
-
-    Return the changes since `preview` in sentences if nothing was sent because of them. Otherwise return an empty
-    string.
-    """
+    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. Return the
+    changes since `preview` in sentences if nothing was sent because of them. Otherwise return an empty string."""
     change_request = preview.change_request
     # Stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}

@@ -98,10 +98,8 @@ async def _resolve_merged(app: Shell, request: RequestTarget) -> None:
 
 
 async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
-    """Return the change request that was created for the conflicts of a merged change request.
-
-    None if there is none, or if it is merged or archived.
-    """
+    """Return the change request that was created for the conflicts of a merged change request. None if there is none,
+    or if it is merged or archived."""
     name = app.session.state.get_fact(f"resolved in {merged.id}")
     if not isinstance(name, str):
         return None

@@ -35,10 +35,8 @@ def why_no_review(app: Shell, request: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, request: RequestTarget) -> bool:
-    """Return whether the key bar offers a review.
-
-    It does not for your own change request, although the server accepts it.
-    """
+    """Return whether the key bar offers a review. It does not for your own change request, although the server accepts
+    it."""
     me, author = app.workspace.me, request.change_request.created_by
     return is_in(*UNDECIDED)(app, request) and (me is None or author is None or author.id != me.id)
 
@@ -99,7 +97,7 @@ async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
     except ApiError as error:
         app.say(f"Could not load your review of {name}: {error}", tone="failed")
         return
-    if (own_review := _my_review(app, reviews)) is None:
+    if (mine := _my_review(app, reviews)) is None:
         app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
         return
 
@@ -107,17 +105,13 @@ async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
         if answer is not None:
             app.writes.send(
                 f"withdraw your review of {name}",
-                withdraw_review_by_request(live, at, own_review),
+                withdraw_review_by_request(live, at, mine),
                 said=f"Withdrew your review of {name}",
                 then=lambda _: request.view.ask_again(),
             )
 
-    summary = f"You approved {name}." if own_review.status == "approved" else f"You requested changes on {name}."
-    note = (
-        f" {own_review.requested_by.name}’s review request will stay open."
-        if own_review.requested_by is not None
-        else ""
-    )
+    summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
+    note = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
     dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after)
     app.push_screen(dialog, on_answer)

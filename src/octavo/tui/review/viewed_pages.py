@@ -38,10 +38,8 @@ class ViewedMarks:
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. Return the revision of the stored marks if `revision` is a later revision.
-
-        In that case `keep_unchanged` has to be called with the pages that changed since. Otherwise return None.
-        """
+        """Load the marks for `revision`. Return the revision of the stored marks if `revision` is a later revision. In
+        that case `keep_unchanged` has to be called with the pages that changed since. Otherwise return None."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -55,10 +53,8 @@ class ViewedMarks:
         return None if is_same else earlier
 
     def keep_unchanged(self, changed: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on pages in `changed`.
-
-        None if the changed pages are unknown.
-        """
+        """Keep the marks of the earlier revision, except on pages in `changed`. None if the changed pages are
+        unknown."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
