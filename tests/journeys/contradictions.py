@@ -14,7 +14,7 @@ from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.inbox.inbox import InboxScreen
-from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import painted_rows

@@ -13,7 +13,7 @@ from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox import InboxScreen
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
 

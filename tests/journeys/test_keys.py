@@ -14,7 +14,7 @@ from octavo import settings, tui
 from octavo.help import text_of
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.review.own_conflicts import OwnConflictsScreen
+from octavo.tui.review.draft_conflicts import OwnConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import faults, markdown_table, own_bindings

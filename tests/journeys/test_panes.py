@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_summary import Summary
 from tests.journeys.stage import Stage
 

@@ -12,7 +12,8 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.merge_reversal import (
+from octavo.tui.review.merge_revert import facts
+from octavo.tui.review.merge_revert_plan import (
     LaterEditedPage,
     RevertEdits,
     RevertPlan,
@@ -21,7 +22,6 @@ from octavo.tui.review.merge_reversal import (
     make_plan,
     reversal_edits,
 )
-from octavo.tui.review.revert_merge import facts
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 

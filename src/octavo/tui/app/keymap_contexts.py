@@ -29,13 +29,13 @@ from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.trying_conditions import TryCondition
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_preview import MergedPreviewScreen
 from octavo.tui.review.pending_comments import PendingCommentsScreen
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.widgets.confirm import Confirm
 from octavo.tui.widgets.help import HelpScreen

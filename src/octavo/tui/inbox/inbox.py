@@ -27,7 +27,7 @@ from octavo.tui.inbox import acting, nothing, opening, sections
 from octavo.tui.inbox.row_drawing import RowDrawing
 from octavo.tui.inbox.row_preview import RowPreview
 from octavo.tui.inbox.sections import GROUPS, RowFilter
-from octavo.tui.review.request_actions import CHANGE
+from octavo.tui.review.request_commands import CHANGE
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_loader import RequestStatuses

@@ -23,8 +23,8 @@ from octavo.tui.review.changed_pages import (
     unchanged_entry,
     walk_nodes,
 )
-from octavo.tui.review.diff_base import Comparison
 from octavo.tui.review.diff_cache import MAX_AHEAD
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.viewed_pages import ViewedMarks
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
@@ -32,7 +32,7 @@ from octavo.tui.widgets.tree import Tree
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.review.change_request import ChangeRequestScreen
+    from octavo.tui.review.request_view import ChangeRequestScreen
 
 SAVE_DELAY = 1.0
 """Seconds after a movement until the reading position is stored."""

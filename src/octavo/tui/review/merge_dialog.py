@@ -14,7 +14,7 @@ from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_checks import PRESS_L, Checks, change_line, check
-from octavo.tui.review.readiness import offer_to_archive
+from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
 

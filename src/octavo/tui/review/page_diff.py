@@ -32,8 +32,8 @@ from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_base import Comparison
 from octavo.tui.review.diff_cache import Sides
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.permissions import not_allowed_in
 from octavo.tui.shell.routes import ToPage

@@ -17,7 +17,7 @@ from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_base import Comparison
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole

@@ -21,7 +21,7 @@ from octavo.data.live import Live
 from octavo.data.queries import requested_of
 from octavo.data.writes.change_request_writes import request_reviews
 from octavo.data.writes.direct import send_plain
-from octavo.tui.review import readiness
+from octavo.tui.review import status_changes
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
@@ -125,7 +125,7 @@ def _request(app: Shell, request: RequestTarget, people: list[str], names: list[
     def on_requested(_: object) -> None:
         request.view.ask_again()
         if app.screen is request.view:  # not offered if the user left the view meanwhile
-            readiness.offer_to_mark_ready(app, request.change_request)
+            status_changes.offer_to_mark_ready(app, request.change_request)
 
     names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
     app.writes.send(

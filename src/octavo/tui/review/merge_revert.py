@@ -20,7 +20,7 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.review.merge_reversal import RevertPlan
+    from octavo.tui.review.merge_revert_plan import RevertPlan
     from octavo.tui.shell.shell import Shell
 
 _NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
@@ -71,14 +71,16 @@ class RevertChecks:
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
     """Load the plan of the revert. Raises ApiError."""
-    from octavo.tui.review import merge_reversal  # lazy: the merge engine, rarely needed
+    from octavo.tui.review import merge_revert_plan  # lazy: the merge engine, rarely needed
 
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
-    sides = await merge_reversal.load_sides(live, space, merged, None)
+    sides = await merge_revert_plan.load_sides(live, space, merged, None)
     if sides is None:
         return RevertChecks(merged, None)
-    return RevertChecks(merged, merge_reversal.make_plan(sides, await merge_reversal.load_changes(live, space, sides)))
+    return RevertChecks(
+        merged, merge_revert_plan.make_plan(sides, await merge_revert_plan.load_changes(live, space, sides))
+    )
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
@@ -129,17 +131,17 @@ async def revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Return a message, and the new change request if the revert is complete. Raises ApiError."""
-    from octavo.tui.review import merge_reversal  # lazy: the merge engine, rarely needed
+    from octavo.tui.review import merge_revert_plan  # lazy: the merge engine, rarely needed
 
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
         return sentence, None
-    sides = await merge_reversal.load_sides(live, space, merged, draft.revision)
+    sides = await merge_revert_plan.load_sides(live, space, merged, draft.revision)
     if sides is None:
         return _NO_BEFORE, None
-    planned = merge_reversal.make_plan(sides, await merge_reversal.load_changes(live, space, sides))
-    reversal = await merge_reversal.reversal_edits(live, space, sides, planned, f"#{draft.number}")
+    planned = merge_revert_plan.make_plan(sides, await merge_revert_plan.load_changes(live, space, sides))
+    reversal = await merge_revert_plan.reversal_edits(live, space, sides, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(reversal.edits), CHANGES_OF_ONE_EDIT):
         outcome = await restore_pages(live, at, head, reversal.edits[start : start + CHANGES_OF_ONE_EDIT])

@@ -15,7 +15,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.render.diff_context import block_summary
 from octavo.tui.review.changed_pages import ChangedPage
-from octavo.tui.review.diff_base import Comparison
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.commands import Command, Commands

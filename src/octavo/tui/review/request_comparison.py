@@ -29,7 +29,7 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.review.change_request import ChangeRequestScreen
+    from octavo.tui.review.request_view import ChangeRequestScreen
 
 Base = Literal["base", "review", "main"]
 _NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}

@@ -28,12 +28,12 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_pages import WHOLE
 from octavo.tui.review.changed_tree import CHANGED_PAGE, ChangedTree
-from octavo.tui.review.diff_base import COMPARISON, Comparison
 from octavo.tui.review.page_diff import SUGGESTIONS, PageDiff
-from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE, comment_on_whole, why_no_comment_on_whole
+from octavo.tui.review.page_revert import REVERTING, SelectedChange
+from octavo.tui.review.request_commands import CHANGE, NEW_CHANGE, comment_on_whole, why_no_comment_on_whole
+from octavo.tui.review.request_comparison import COMPARISON, Comparison
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.review.reverting import REVERTING, SelectedChange
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.exporting import choose
 from octavo.tui.shell.navigation_history import is_stop
@@ -143,7 +143,7 @@ class ChangeRequestScreen(View):
         "Press c to comment on a block, a to approve, A to request changes, or m to run the checks and merge. "
         "Press esc to go back to the pages. Press esc again to go back to the list."
     )
-    CSS_PATH = "change_request.tcss"
+    CSS_PATH = "request_view.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CHANGE.without("comment"),
         NEW_CHANGE,

@@ -22,7 +22,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
-from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
+from octavo.tui.review.request_commands import CHANGE, NEW_CHANGE
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.request_target import RequestTarget, why_not_alone
 from octavo.tui.review.status_loader import RequestStatuses
@@ -123,7 +123,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         "a to approve it, m to run the checks and merge it, or x to select several change requests. "
         "Press esc to clear the filters."
     )
-    CSS_PATH = "change_requests.tcss"
+    CSS_PATH = "request_list.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CHANGE,
         NEW_CHANGE,

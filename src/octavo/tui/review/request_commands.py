@@ -11,7 +11,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.direct import send_plain
 from octavo.tui.comments import thread_actions
-from octavo.tui.review import readiness, revert_merge, review_requests, updating, verdicts
+from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
 from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
 from octavo.tui.review.merge_dialog import merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_single, is_in, requires
@@ -78,7 +78,7 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
 
 
 def _open_archive_dialog(app: Shell, request: RequestTarget) -> None:
-    readiness.open_archive_dialog(app, request.at, request.change_request)
+    status_changes.open_archive_dialog(app, request.at, request.change_request)
 
 
 def _edit_details(app: Shell, request: RequestTarget) -> None:
@@ -163,25 +163,26 @@ CHANGE: Commands[RequestTarget] = Commands(
     "change",
     (
         Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
-                writes=True, applies=is_in("merged"), run=revert_merge.open_revert_dialog, why_not=for_single(revert_merge.why_no_revert)),
+                writes=True, applies=is_in("merged"), run=merge_revert.open_revert_dialog, why_not=for_single(merge_revert.why_no_revert)),
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
-                writes=True, run=lambda app, request: readiness.toggle(app, request.targets),
-                why_not=lambda app, request: readiness.why_not_toggle(app, request.targets), called=_ready_label),
+                writes=True, run=lambda app, request: status_changes.toggle(app, request.targets),
+                why_not=lambda app, request: status_changes.why_not_toggle(app, request.targets), called=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
-                writes=True, applies=verdicts.is_review_offered,
-                run=lambda app, request: verdicts.open_review_dialog(app, request, "approved"), why_not=for_single(verdicts.why_no_review)),
+                writes=True, applies=review_submission.is_review_offered,
+                run=lambda app, request: review_submission.open_review_dialog(app, request, "approved"), why_not=for_single(review_submission.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
-                writes=True, run=lambda app, request: verdicts.open_review_dialog(app, request, "changes-requested"), why_not=for_single(verdicts.why_no_review)),
+                writes=True, run=lambda app, request: review_submission.open_review_dialog(app, request, "changes-requested"),
+                why_not=for_single(review_submission.why_no_review)),
         Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
-                run=verdicts.open_pending_comments, why_not=for_single(verdicts.why_no_pending_comments)),
+                run=review_submission.open_pending_comments, why_not=for_single(review_submission.why_no_pending_comments)),
         Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
-                writes=True, run=verdicts.open_withdraw_dialog, why_not=for_single(verdicts.why_no_withdrawal)),
+                writes=True, run=review_submission.open_withdraw_dialog, why_not=for_single(review_submission.why_no_withdrawal)),
         Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
-                writes=True, run=updating.update, why_not=requires("edit", *UNDECIDED)),
+                writes=True, run=update_from_main.open_update_dialog, why_not=requires("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
-                run=updating.resolve, why_not=requires("edit", *UNDECIDED, "merged")),
+                run=update_from_main.open_conflicts, why_not=requires("edit", *UNDECIDED, "merged")),
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
