@@ -111,7 +111,7 @@ class DiffCache:
         try:
             self._background.discard(_diff_key(page))
             for op in filter(None, self._sources(page)):
-                self._live.hurry(op)
+                self._live.prioritize(op)
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             # No view waits for this diff any more. A later request starts a new task.

@@ -154,7 +154,7 @@ async def _load_rules(
         names[change_request.created_by.id] = change_request.created_by.name
     for user in [user for user in rules.users if user not in names][:MAX_NAMED_USERS]:
         try:
-            names[user] = (await live.known(users.Get(user_id=user))).name
+            names[user] = (await live.cached_or_fetch(users.Get(user_id=user))).name
         except (ApiError, ValueError):
             continue  # The dialog shows the ID of the user instead.
     me = live.outbox.me.id if live.outbox.me is not None else None
@@ -217,7 +217,7 @@ async def _load_trees(
     before = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
     after = RevisionRef(space_id=at.space_id, revision_id=change_request.revision)
     try:
-        trees = await asyncio.gather(*(live.known(content.ListPages(at=place)) for place in (before, after)))
+        trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=place)) for place in (before, after)))
     except ApiError:
         return None
     return merge_effects.TreesOfMerge(before, after, *trees)
@@ -329,7 +329,7 @@ async def predict_for_list(
 
 
 async def _load_revision(live: Live, op: content.Get) -> content.Revision:
-    revision: content.Revision = await (live.known(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
+    revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
     return revision
 
 

@@ -78,13 +78,13 @@ async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest,
     is the revision in which the merge is reverted, or None for main."""
     if change_request.revision_merged is None:
         return None
-    merged = await live.known(content.Get(at=_ref(space, change_request.revision_merged)))
+    merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
     # A merge has two parents: main before the merge, and the change request.
     parents = [parent for parent in merged.parents if parent != change_request.revision]
     if not parents:
         return None
-    last = live.known(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
-    before, standing = await asyncio.gather(live.known(content.Get(at=_ref(space, parents[0]))), last)
+    last = live.cached_or_fetch(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
+    before, standing = await asyncio.gather(live.cached_or_fetch(content.Get(at=_ref(space, parents[0]))), last)
     return MergeSides(before, merged, standing)
 
 
@@ -92,7 +92,7 @@ async def load_changes(live: Live, space: SpaceRef, sides: MergeSides) -> tuple[
     """Return the changes of the merge. Raises ApiError."""
     if has_document_ids(sides.merged):
         return await asyncio.to_thread(changes_between, sides.before, sides.merged)
-    listed = await live.known(content.ListChanges(at=_ref(space, sides.merged.id), limit=1000))
+    listed = await live.cached_or_fetch(content.ListChanges(at=_ref(space, sides.merged.id), limit=1000))
     return listed.changes
 
 

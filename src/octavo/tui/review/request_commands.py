@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_MERGES = 20
 """Maximum number of change requests in a bulk merge."""
 _REQUIRED = "Enter a subject of 1 to 100 characters."
-_TOO_LONG = "Enter a subject of at most 100 characters. This subject has {} characters."
+_MAX_SUBJECT = 100
 
 _NO_MARKDOWN = (
     "You can edit only the subject here. Octavo edits descriptions as Markdown, which would lose some of the formatting"
@@ -94,10 +94,6 @@ def _edit_details(app: Shell, request: RequestTarget) -> None:
     def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        if len(answer.text) > 100:
-            app.say(_TOO_LONG.format(len(answer.text)), tone="care")
-            _edit_details(app, request)
-            return
         changes: dict[str, Any] = {}
         if answer.text != change_request.subject:
             changes["subject"] = answer.text
@@ -119,7 +115,14 @@ def _edit_details(app: Shell, request: RequestTarget) -> None:
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
-        field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
+        field=Field(
+            "Subject",
+            subject.text,
+            required=_REQUIRED,
+            max_length=_MAX_SUBJECT,
+            keep=subject.keep,
+            keep_now=subject.keep_now,
+        ),
         also=also if text is not None else None,
     )
     app.push_screen(dialog, on_answer)
@@ -220,15 +223,12 @@ def _create(app: Shell, space: SpaceRef) -> None:
 
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, on_subject: Callable[[str], None]) -> None:
 
-    field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
+    field = Field(
+        "Subject", draft.text, required=_REQUIRED, max_length=_MAX_SUBJECT, keep=draft.keep, keep_now=draft.keep_now
+    )
 
     def on_answer(answer: Confirmed | None) -> None:
-        if answer is None:
-            return
-        if len(answer.text) > 100:
-            app.say(_TOO_LONG.format(len(answer.text)), tone="care")
-            _ask_subject(app, title, verb, draft, on_subject)
-        else:
+        if answer is not None:
             on_subject(answer.text)
 
     app.push_screen(Confirm(title, verb=verb, field=field), on_answer)

@@ -348,7 +348,7 @@ class Comparison:
 async def load_revision(live: Live, at: ContentRef) -> Revision:
     """Return the revision of some content. A revision never changes, so it is loaded once. Raises ApiError."""
     op = content.Get(at=at)
-    revision: Revision = await (live.known(op) if isinstance(at, RevisionRef) else live.fetch(op))
+    revision: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
 
 

@@ -354,7 +354,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self._checked_count += CHECKED_AT_ONCE
             self.draw_list()
         elif isinstance(op, ListOfOrganization):
-            self.shell.background(self.live.more(op))
+            self.shell.background(self.live.fetch_next_page(op))
 
     @on(Lines.Filtered, "#change-requests")
     def _filtered(self) -> None:

@@ -29,7 +29,7 @@ def why_not_toggle(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
         space = SpaceRef(space_id=each.space) if each.space is not None else None
         if why := not_allowed(app, each, space, "edit"):
             return why
-    if app.has_session and not app.session.live.marks_drafts:
+    if app.has_session and not app.session.live.has_draft_status:
         return NO_DRAFTS
     return None
 
@@ -45,7 +45,7 @@ def toggle(app: Shell, requests: Sequence[ChangeRequest]) -> None:
 
 def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
     """Offer to mark a draft as ready after a review request."""
-    if change_request.status != "draft" or not app.session.live.marks_drafts:
+    if change_request.status != "draft" or not app.session.live.has_draft_status:
         return
 
     def on_answer(answer: Confirmed | None) -> None:

@@ -82,7 +82,7 @@ async def _incoming_changes(
         return ()
     sides = [RevisionRef(space_id=at.space_id, revision_id=each) for each in (change_request.base, main)]
     try:
-        before, after = await asyncio.gather(*(live.known(content.Get(at=each)) for each in sides))
+        before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in sides))
     except (NotFound, Forbidden):
         return ()
     return await asyncio.to_thread(changes_between, before, after)
@@ -114,7 +114,7 @@ def update_dialog(
             send=lambda preview: send(app, at, preview, on_conflicts),
             next_step="Review the checks again before you update.",
             describe_changes=lambda before, after: changes_since(
-                app.session.live.known, at, before.basis.basis, after.basis
+                app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
             ),
         ),
     )
@@ -259,7 +259,7 @@ async def _resolve_merged(app: Shell, request: RequestTarget) -> None:
         if (started := await _find_started(app, merged, space)) is not None:
             _open_conflicts_view(app, request, started, merged)
             return
-        changed = await live.known(content.ListChanges(at=revision, limit=1000))
+        changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
         found = await find_conflicts(live, space, None, changed, None)
     except ApiError as error:
         app.say(f"Could not check {request.name} for conflicts: {error}", tone="failed")
