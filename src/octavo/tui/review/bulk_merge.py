@@ -204,14 +204,6 @@ _INTRO = (
 )
 
 
-def _first_text(number: int) -> str:
-    return "the first" if number == 1 else f"the first {number}"
-
-
-def _unmerged_text(number: int) -> str:
-    return f"{wording.plural(number, 'change request')} will not be merged"
-
-
 MERGE_ORDER: Commands[MergeSeveralDialog] = Commands(
     "several",
     (
@@ -289,7 +281,7 @@ class MergeSeveralDialog(Confirm):
             stop = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
             if self._mergeable:
                 unmerged = total - self._mergeable
-                after = f"Octavo will stop before {stop}. {_unmerged_text(unmerged)}. Press J or K to change the order."
+                after = f"Octavo will stop before {stop}. {wording.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
             else:
                 reason = (
                     f"The first change request is blocking the merge. {stop}. "
@@ -301,7 +293,7 @@ class MergeSeveralDialog(Confirm):
     def _verb_now(self) -> str:
         if self._mergeable in (0, len(self._readiness)):
             return f"Merge {len(self._readiness)}"
-        return f"Merge {_first_text(self._mergeable)}"
+        return "Merge the first" if self._mergeable == 1 else f"Merge the first {self._mergeable}"
 
     def _draw(self) -> None:
         sign = ">" if self._octavo.settings.ascii else "›"

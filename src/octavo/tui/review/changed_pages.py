@@ -135,10 +135,7 @@ def open_thread_counts(threads: Sequence[Comment]) -> dict[str, int]:
 
 
 def commented_pages(
-    threads: Iterable[Comment],
-    entries: Iterable[ChangedPage],
-    titles: Mapping[str, str],
-    unsent: Iterable[str] = (),
+    threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str] = ()
 ) -> list[ChangedPage]:
     """Return entries for the pages without changes that have threads, and for the change request as a whole. `unsent`
     has the ids of the pages with unsent drafts."""

@@ -157,11 +157,7 @@ async def send(
                 reason = f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
             app.say(f"Could not save your choices in #{change_request.number}: {reason}", tone="failed")
             return
-        sent, expected, overwrote = (
-            sent + len(batch),
-            outcome.revision,
-            overwrote or outcome.replaced is not None,
-        )
+        sent, expected, overwrote = (sent + len(batch), outcome.revision, overwrote or outcome.replaced is not None)
     app.notices.close(number)
     target_request.remember(app, at.space, change_request)
     app.writes.is_final(

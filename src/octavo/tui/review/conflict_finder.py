@@ -105,14 +105,6 @@ class ConflictedPage:
             settings = (AttributeChange("title", leading_heading(self.main or "") or None, title), *settings)
         return text, settings
 
-    def is_of_fields(self, name: str) -> bool:
-        """Return whether a conflict is about fields such as the title, where you can keep one side only."""
-        return bool(self.fields) and name == self.conflicts[0][0]
-
-    def is_moved(self, name: str) -> bool:
-        """Return whether a conflict is about the position of a text, which can be in one place only."""
-        return dict(self.conflicts)[name].kind == "moved"
-
     def text(self, choices: Mapping[str, Choice], name: str) -> str:
         """Return the text with the choices applied. Other conflicts keep their conflict markers."""
         own = {key: choices[self.choice_name(key)] for key, _ in self.merged.named if self.choice_name(key) in choices}
@@ -311,8 +303,11 @@ class _PageReader:
         if self.revisions is None or self.revisions.base is None:
             if not markers:
                 return None
-            place = _ref(self.at, self.revisions.main) if self.revisions is not None else _main_of(self.at)
-            main = await self._text(place, page.id) if place is not None else None
+            main = None
+            if self.revisions is not None:
+                main = await self._text(_ref(self.at, self.revisions.main), page.id)
+            elif isinstance(self.at, ChangeRequestRef):
+                main = await self._text(self.at.space, page.id)
             return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked, source), source, main=main)
         places = [_ref(self.at, each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
         base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
@@ -390,10 +385,6 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
         target = max(counts, key=counts.__getitem__, default=None)
         if target is not None and counts[target] > 0 and 2 * counts[target] >= len(blocks) - 1:
             conflict.page_of_base_text = target
-
-
-def _main_of(at: ChangeRequestRef | SpaceRef) -> ContentRef | None:
-    return at.space if isinstance(at, ChangeRequestRef) else None
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:

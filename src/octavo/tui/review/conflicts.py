@@ -50,12 +50,7 @@ _PAGES = Heading("PAGES", "")
 
 def _use_command(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
     return Command(
-        name,
-        keys,
-        title,
-        help,
-        run=lambda _, view: view.use(kind),
-        why_not=lambda _, view: view.why_not_use(kind),
+        name, keys, title, help, run=lambda _, view: view.use(kind), why_not=lambda _, view: view.why_not_use(kind)
     )
 
 

@@ -84,10 +84,7 @@ def offered_filters(
     for each in filters:
         others = [other for other in active if other.kind != each.kind]
         candidates = matching(items, others, status_of)
-        matches, unknown = (
-            len(matching(candidates, [each], status_of)),
-            len(undecided(candidates, [each], status_of)),
-        )
+        matches, unknown = (len(matching(candidates, [each], status_of)), len(undecided(candidates, [each], status_of)))
         if each not in active and (unknown or 0 < matches < len(candidates)):
             offered.append((each, matches, unknown))
     return offered

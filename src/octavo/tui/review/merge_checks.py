@@ -199,13 +199,12 @@ async def _load_effects(
     elif markers.unread:
         note = f"{wording.plural(markers.unread, 'page')} not checked for conflict markers"
         facts.insert(0, Fact("care", "markers", note))
-    duplicates = () if change_request.outdated else await asyncio.to_thread(_find_duplicates, trees)
+    duplicates = (
+        ()
+        if change_request.outdated
+        else tuple(await asyncio.to_thread(find_duplicates, trees.old_tree.pages, trees.new_tree.pages))
+    )
     return _Effects(sites, tuple(facts), titles, duplicates)
-
-
-def _find_duplicates(trees: merge_effects.TreesOfMerge) -> tuple[DuplicatePage, ...]:
-
-    return tuple(find_duplicates(trees.old_tree.pages, trees.new_tree.pages))
 
 
 async def _load_trees(
@@ -280,7 +279,7 @@ async def predict_conflicts(
         for revision, place in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
     )
     try:
-        revisions = await asyncio.gather(*(_load_revision(live, content.Get(at=place)) for place in sides))
+        revisions = await asyncio.gather(*(load_revision(live, place) for place in sides))
     except (NotFound, Forbidden):
         return ConflictPrediction(is_known=False)
     changed_ids = None if changed.more else {each.page.id for each in changed.changes if each.page}
@@ -328,8 +327,10 @@ async def predict_for_list(
     return ListPrediction(tuple(dict.fromkeys(names)), prediction.is_on_main)
 
 
-async def _load_revision(live: Live, op: content.Get) -> content.Revision:
-    revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
+async def load_revision(live: Live, at: ContentRef) -> content.Revision:
+    """Return the revision of some content. A revision never changes, so it is loaded once. Raises ApiError."""
+    op = content.Get(at=at)
+    revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
 
 
@@ -387,11 +388,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
     """Return rows with the paragraphs that will be merged word by word, because nobody has read the merged text yet."""
     facts = [
-        Fact(
-            "care",
-            MERGED_TEXT,
-            f"{each.name}: “{_quote(each.text)}” Check whether the merged text makes sense.",
-        )
+        Fact("care", MERGED_TEXT, f"{each.name}: “{_quote(each.text)}” Check whether the merged text makes sense.")
         for each in prediction.suggestions[:3]
     ]
     if (more := len(prediction.suggestions) - 3) > 0:

@@ -37,28 +37,22 @@ def why_no_revert(app: Shell, request: RequestTarget) -> str | None:
 
 
 def open_revert_dialog(app: Shell, request: RequestTarget) -> None:
-    """Open the dialog that reverts a merge."""
-    app.push_screen(revert_dialog(app, request.at.space, request.change_request))
-
-
-def revert_dialog(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> CheckedDialog[RevertChecks]:
-    """Return the dialog that shows the pages to revert, then creates the change request."""
-    return CheckedDialog(
-        app,
-        CheckedWrite(
-            title=f"Revert the merge of #{change_request.number}?",
-            verb="Revert",
-            intro=f"{change_request.title}\n\nOctavo will create a change request that reverts the changed pages. "
-            "Main will not change until you merge that change request.",
-            label="reverts",
-            blocked_while_loading="The checks are still running.",
-            blocked_on_error="Could not load the changes, so you cannot revert them yet. Press r to retry.",
-            load=lambda: _load_checks(app, space, change_request),
-            content=_dialog_content,
-            send=lambda checks: revert(app, space, checks.merged),
-            next_step="Review the list before you revert.",
-        ),
+    """Open the dialog that shows the pages to revert, then creates the change request."""
+    change_request, space = request.change_request, request.at.space
+    write = CheckedWrite(
+        title=f"Revert the merge of #{change_request.number}?",
+        verb="Revert",
+        intro=f"{change_request.title}\n\nOctavo will create a change request that reverts the changed pages. "
+        "Main will not change until you merge that change request.",
+        label="reverts",
+        blocked_while_loading="The checks are still running.",
+        blocked_on_error="Could not load the changes, so you cannot revert them yet. Press r to retry.",
+        load=lambda: _load_checks(app, space, change_request),
+        content=_dialog_content,
+        send=lambda checks: revert(app, space, checks.merged),
+        next_step="Review the list before you revert.",
     )
+    app.push_screen(CheckedDialog(app, write))
 
 
 @dataclass(frozen=True)

@@ -127,10 +127,7 @@ class _Planner:
         deleted = self._deleted(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
         if moved:  # Each move can shift the positions of restored siblings, so these are set again.
             restored_places = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
-            positions = [
-                *moved,
-                *((self._before.pages[page], above, place) for page, above, place in restored_places),
-            ]
+            positions = [*moved, *((self._before.pages[page], above, place) for page, above, place in restored_places)]
             moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
         return RevertPlan(
             tuple(self._before.pages[page] for page in restored),

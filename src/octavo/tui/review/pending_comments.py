@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def _show_on_page(app: Shell, entry: OutboxEntry) -> None:
-    app.screen.dismiss(entry)
-
-
 _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
 PENDING_COMMENT: Commands[OutboxEntry] = Commands(
     "held",
     (
-        Command("show", "enter", "Show on page", "Show the comment on its page", run=_show_on_page),
+        Command(
+            "show",
+            "enter",
+            "Show on page",
+            "Show the comment on its page",
+            run=lambda app, entry: app.screen.dismiss(entry),
+        ),
         Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
         Command(
             "drop",

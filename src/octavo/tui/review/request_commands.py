@@ -77,10 +77,6 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
     return space.title if space is not None else "an unknown space"
 
 
-def _open_archive_dialog(app: Shell, request: RequestTarget) -> None:
-    status_changes.open_archive_dialog(app, request.at, request.change_request)
-
-
 def _edit_details(app: Shell, request: RequestTarget) -> None:
     # lazy: the markdown reader, rarely needed
     from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
@@ -189,7 +185,8 @@ CHANGE: Commands[RequestTarget] = Commands(
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
-                writes=True, run=_open_archive_dialog, why_not=requires("edit", *UNDECIDED, "archived")),
+                writes=True, run=lambda app, request: status_changes.open_archive_dialog(app, request.at, request.change_request),
+                why_not=requires("edit", *UNDECIDED, "archived")),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_edit_details, why_not=requires("edit")),
         Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,

@@ -11,17 +11,17 @@ from textual.worker import WorkType
 
 from octavo.api import content, spaces
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import Changes, Page, PageTree, Revision
+from octavo.api.content import Changes, Page, PageTree
 from octavo.api.errors import ApiError
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
 from octavo.api.reviews import Review
-from octavo.data.live import Live, Snapshot
+from octavo.data.live import Snapshot
 from octavo.data.queries import reviews_of
 from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import DiffCache, Sides
-from octavo.tui.review.merge_checks import predict_conflicts
+from octavo.tui.review.merge_checks import load_revision, predict_conflicts
 from octavo.tui.review.status_summary import is_predicted
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
@@ -343,13 +343,6 @@ class Comparison:
                 self._find_changes()
 
         self._view.app.push_screen(Picker("Compare with", choices, now=self._base), on_choice)
-
-
-async def load_revision(live: Live, at: ContentRef) -> Revision:
-    """Return the revision of some content. A revision never changes, so it is loaded once. Raises ApiError."""
-    op = content.Get(at=at)
-    revision: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
-    return revision
 
 
 COMPARISON: Commands[Comparison] = Commands(

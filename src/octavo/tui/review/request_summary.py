@@ -191,9 +191,7 @@ class Summary(VerticalScroll, can_focus=False):
             word = "approved" if approved else "requested changes"
             lines.append(
                 Content.assemble(
-                    mark,
-                    f"{review.reviewer.name} {word}",
-                    (" · outdated" if is_outdated else "", "$warning"),
+                    mark, f"{review.reviewer.name} {word}", (" · outdated" if is_outdated else "", "$warning")
                 )
             )
             if review.comment is not None and (comment := plain_text(review.comment.body.text)):
