@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes
@@ -42,6 +42,9 @@ class QueuedMerge:
     def fact(self, mark: Mark, text: str) -> Fact:
         """Return the row of the change request in the dialog, which ends with `text`."""
         return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
+
+
+CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,7 @@ def _as_clause(sentence: str) -> str:
     return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
-async def check_queued(
-    live: Live, queued: QueuedMerge, earlier: Sequence[tuple[QueuedMerge, Checks]] = ()
-) -> MergeReadiness:
+async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
     """Return the result of the checks, which also consider the merges `earlier` this one."""
     try:
         checks = await check(live, queued.at)
@@ -110,9 +111,7 @@ def _warning_labels(checks: Checks) -> list[str]:
     return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
 
 
-async def _why_not_after(
-    live: Live, queued: QueuedMerge, checks: Checks, earlier: Sequence[tuple[QueuedMerge, Checks]]
-) -> str:
+async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
     """Return why a change request cannot be merged after the merges `earlier` it. Empty if it can. Raises ApiError."""
     changed_ids = _changed_ids(checks)
     for other, theirs in earlier:

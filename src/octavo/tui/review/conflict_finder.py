@@ -166,11 +166,11 @@ class OpenConflicts:
 
 
 async def merge_revisions(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, update_fact: Any
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, fact: Any
 ) -> MergeRevisions | None:
     """Return the revisions of the merge or of the last update. None if they are unknown. Raises ApiError. `update_fact`
     is what Octavo stored before it updated the change request."""
-    stored = stored_revisions(update_fact)
+    stored = stored_revisions(fact)
     if change_request.status == "merged":
         revision = await _revision(live, at, change_request.revision_merged)
         if revision is not None and len(revision.parents) > 1:
@@ -191,14 +191,12 @@ async def merge_revisions(
     )
 
 
-def stored_revisions(update_fact: Any) -> MergeRevisions | None:
+def stored_revisions(fact: Any) -> MergeRevisions | None:
     """Return the revisions that Octavo stored before an update. None if there are none."""
-    if not isinstance(update_fact, dict) or not all(
-        isinstance(update_fact.get(each), str) for each in ("main", "mine")
-    ):
+    if not isinstance(fact, dict) or not all(isinstance(fact.get(each), str) for each in ("main", "mine")):
         return None
-    base = update_fact.get("base")
-    return MergeRevisions(base if isinstance(base, str) else None, update_fact["main"], update_fact["mine"])
+    base = fact.get("base")
+    return MergeRevisions(base if isinstance(base, str) else None, fact["main"], fact["mine"])
 
 
 async def _last_update(live: Live, at: ChangeRequestRef, start: str | None, first: str | None) -> Revision | None:
@@ -276,12 +274,10 @@ async def find_conflicts(
 
 
 async def _revisions(
-    live: Live, at: ChangeRequestRef | SpaceRef, revisions: MergeRevisions
+    live: Live, at: ChangeRequestRef | SpaceRef, ids: MergeRevisions
 ) -> tuple[Revision, Revision, Revision] | None:
     """Return the revisions of both sides and of the base. None if a revision cannot be read."""
-    base, main, mine = await asyncio.gather(
-        *(_revision(live, at, name) for name in (revisions.base, revisions.main, revisions.mine))
-    )
+    base, main, mine = await asyncio.gather(*(_revision(live, at, name) for name in (ids.base, ids.main, ids.mine)))
     return None if base is None or main is None or mine is None else (base, main, mine)
 
 

@@ -209,14 +209,11 @@ class ConflictsScreen(View):
             self._show_position()
 
     def _draw_head(self) -> None:
-        change_request, open_conflicts = self.source.change_request, self._open_conflicts
+        change_request, conflicts = self.source.change_request, self._open_conflicts
         space = self.shell.workspace.space(self.source.space.space_id)
         progress, foot = Content(" "), ""
-        if open_conflicts is not None and (total := len(open_conflicts.names)):
-            count, is_ready = (
-                open_conflicts.count_unresolved(self._choices.all),
-                open_conflicts.is_ready(self._choices.all),
-            )
+        if conflicts is not None and (total := len(conflicts.names)):
+            count, is_ready = (conflicts.count_unresolved(self._choices.all), conflicts.is_ready(self._choices.all))
             progress = Content.styled(
                 f" {total - count} of {total} resolved  ", "$success" if not count else "$warning"
             )
@@ -233,16 +230,14 @@ class ConflictsScreen(View):
                     if is_ready
                     else "To save a page, resolve all its conflicts."
                 )
-        elif open_conflicts is not None:
+        elif conflicts is not None:
             progress = Content.styled(" No conflicts  ", "$success")
             if change_request.outdated:
                 foot = "This change request is outdated. Press esc, then U to update it from main."
-            if not open_conflicts.tree_conflicts and self.source.has_server_conflicts:
+            if not conflicts.tree_conflicts and self.source.has_server_conflicts:
                 foot = "The server reports conflicts but does not say where they are. Press o to open the change request in the browser."
-        if open_conflicts is not None and open_conflicts.unread:
-            foot += (
-                f"\n{plural(open_conflicts.unread, 'more changed page was', 'more changed pages were')} not checked."
-            )
+        if conflicts is not None and conflicts.unread:
+            foot += f"\n{plural(conflicts.unread, 'more changed page was', 'more changed pages were')} not checked."
         if self._is_sending:
             foot = "Saving…"
         title = Content.styled(f"#{change_request.number} {change_request.title}", "bold")

@@ -33,47 +33,43 @@ class RequestFilter:
 
 
 def matching(
-    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status_of: StatusOf
+    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
-    """Return the change requests that match all filters. `status_of` returns the status of a change request."""
+    """Return the change requests that match all filters. `status` returns the status of a change request."""
     return [
         item
         for item in items
-        if all(each.is_decided(status_of(item)) and each.matches(item, status_of(item)) for each in filters)
+        if all(each.is_decided(status(item)) and each.matches(item, status(item)) for each in filters)
     ]
 
 
 def undecided(
-    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status_of: StatusOf
+    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
     """Return the change requests that may match all filters once their facts are loaded."""
     return [
         item
         for item in items
-        if all(not each.is_decided(status_of(item)) or each.matches(item, status_of(item)) for each in filters)
-        and not all(each.is_decided(status_of(item)) for each in filters)
+        if all(not each.is_decided(status(item)) or each.matches(item, status(item)) for each in filters)
+        and not all(each.is_decided(status(item)) for each in filters)
     ]
 
 
-def can_still_match(
-    undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status_of: StatusOf
-) -> bool:
+def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
     """Return whether a change request can still be decided, because a needed fact has not failed to load."""
-    return any(each.needs not in status_of(change_request).unread for change_request in undecided for each in filters)
+    return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
 
 
 def offered_filters(
     items: Sequence[ChangeRequest],
     active: Sequence[RequestFilter],
     space_title: Callable[[ChangeRequest], str],
-    status_of: StatusOf,
+    status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
     """Return the filters that can be added, each with the number of matches and of undecided change requests. A filter
     that matches all or none is not offered."""
     filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
-    approvers = Counter(
-        name for item in items for name in (*status_of(item).approved, *status_of(item).outdated_approvals)
-    )
+    approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
         filters.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
     for title in sorted({space_title(each) for each in items}, key=fold):
@@ -83,8 +79,8 @@ def offered_filters(
     offered = []
     for each in filters:
         others = [other for other in active if other.kind != each.kind]
-        candidates = matching(items, others, status_of)
-        matches, unknown = (len(matching(candidates, [each], status_of)), len(undecided(candidates, [each], status_of)))
+        candidates = matching(items, others, status)
+        matches, unknown = (len(matching(candidates, [each], status)), len(undecided(candidates, [each], status)))
         if each not in active and (unknown or 0 < matches < len(candidates)):
             offered.append((each, matches, unknown))
     return offered

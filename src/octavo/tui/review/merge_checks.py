@@ -209,7 +209,7 @@ async def _load_effects(
 
 async def _load_trees(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest
-) -> merge_effects.TreesOfMerge | None:
+) -> merge_effects.MergeTrees | None:
     """Return the page trees before and after the merge. None if a revision cannot be read."""
     if not (change_request.base and change_request.revision):
         return None
@@ -219,7 +219,7 @@ async def _load_trees(
         trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=place)) for place in (before, after)))
     except ApiError:
         return None
-    return merge_effects.TreesOfMerge(before, after, *trees)
+    return merge_effects.MergeTrees(before, after, *trees)
 
 
 @dataclass(frozen=True)
@@ -246,9 +246,7 @@ class ConflictPrediction:
     @property
     def will_have_markers(self) -> tuple[str, ...]:
         """Return the names that would have conflict markers after the merge."""
-        return tuple(
-            {each.id: each.name for each in self.conflicts if each.kind not in _RULES_WITHOUT_MARKERS}.values()
-        )
+        return tuple({each.id: each.name for each in self.conflicts if each.kind not in _MAIN_RULES}.values())
 
 
 def unlisted(changed: content.Changes) -> int:
@@ -354,7 +352,7 @@ def outdated_fact(change_request: ChangeRequest) -> Fact:
     return Fact("ok", "up to date", "with main")
 
 
-_RULES_WITHOUT_MARKERS = {
+_MAIN_RULES = {
     "deleted": "pages deleted on one side and edited on the other will be kept",
     "moved": "pages will stay where they are in main",
     "order": "pages will stay where they are in main",
@@ -368,11 +366,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
         rules = "; ".join(
-            dict.fromkeys(
-                _RULES_WITHOUT_MARKERS[each.kind]
-                for each in prediction.conflicts
-                if each.kind in _RULES_WITHOUT_MARKERS
-            )
+            dict.fromkeys(_MAIN_RULES[each.kind] for each in prediction.conflicts if each.kind in _MAIN_RULES)
         )
         then = f". If there are conflicts, {rules}" if rules else ""
         return Fact("bad", "conflicts", f"may conflict: {merge_effects.name_first(names)}{then}")

@@ -56,7 +56,7 @@ async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple
 
 
 @dataclass(frozen=True)
-class TreesOfMerge:
+class MergeTrees:
     """Revisions before and after a merge, with their page trees."""
 
     before: ContentRef
@@ -65,15 +65,13 @@ class TreesOfMerge:
     new_tree: PageTree
 
 
-async def check_links(
-    live: Live, at: ChangeRequestRef, trees: TreesOfMerge, changed: Sequence[str]
-) -> tuple[Fact, ...]:
-    """Return the row of the links that the change request breaks. `changed` has the IDs of the changed pages."""
+async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
+    """Return the row of the links that the change request breaks. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
         found = await live.fetch(op)
     except (NotFound, Forbidden):
-        return await _check_links_by_reading(live, trees, changed)
+        return await _check_links_by_reading(live, trees, pages)
     broken = [f"{_linking_pages(link)} → {_target_url(link)}" for link in found.items]
     if not broken:
         return (Fact("ok", "links", "no links would break"),)
@@ -93,10 +91,10 @@ def _target_url(link: links.Link) -> str:
     return (target.url if target is not None else "") or "a missing target"
 
 
-async def _check_links_by_reading(live: Live, trees: TreesOfMerge, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the broken links on the changed pages, for servers that do not list links."""
     existing_ids = {page.id for page in trees.new_tree.walk()}
-    existing = [page for page in changed if page in existing_ids]
+    existing = [page for page in pages if page in existing_ids]
     read = existing[:MAX_CHECKED_PAGES]
     texts = await asyncio.gather(*(page_there(live, page_as_written(trees.after, page)) for page in read))
     context = LinkContext(trees.new_tree, trees.after)
@@ -150,7 +148,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 # Pictures
 
 
-async def check_images(live: Live, trees: TreesOfMerge, changed: Sequence[str]) -> tuple[Fact, ...]:
+async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
     """Return the row of the new images without alternative text. Empty if all have one."""
     titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
     read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
@@ -185,7 +183,7 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
 
 
 async def check_reverts(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: TreesOfMerge, changed: Sequence[str]
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
     """Return the row of the lines that main changed and the merge would revert without a conflict. The change request
     still has these lines as they were when it was created. Empty if there are none."""
@@ -232,7 +230,7 @@ class PagesWithMarkers:
     """Number of changed pages that were not checked."""
 
 
-async def find_markers_in(live: Live, trees: TreesOfMerge, changed: Sequence[str]) -> PagesWithMarkers:
+async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str]) -> PagesWithMarkers:
     """Find the changed pages with new conflict markers. Raises ApiError."""
     pages = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
     existing = [page for page in changed if page in pages]
@@ -312,7 +310,7 @@ def _has_path(page: Page) -> bool:
 
 
 async def check_redirects(
-    live: Live, trees: TreesOfMerge, space: Space, sites: Sequence[Site] | None
+    live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
 ) -> tuple[Fact, ...]:
     """Return the row of the moved and deleted pages whose old URL has no redirect."""
     moved = find_moved_pages(trees.old_tree, trees.new_tree)

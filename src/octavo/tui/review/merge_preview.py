@@ -92,11 +92,9 @@ class MergedPreviewScreen(View):
         diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
         self.view.show(replace(compared, diff=diff), title=title, key="outcome")
         reason = self._why_not_send()
-        against = (
-            f"compared with {self._against}"
-            if main is not None
-            else "not compared: the version in main is not available"
-        )
+        against = f"compared with {self._against}"
+        if main is None:
+            against = "not compared: the version in main is not available"
         banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {against} · ")
         self.query_one("#banner", Static).update(
             banner

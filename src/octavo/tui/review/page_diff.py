@@ -150,16 +150,15 @@ class PageDiff:
 
     def follow_link(self, message: LinkFollowed) -> None:
         """Open the target of a link."""
-        change, tree = self._pages.selected, self._comparison.tree.value
+        change, tree, shell = self._pages.selected, self._comparison.tree.value, self._view.shell
         if change is None or change.page is None:
             return
         if tree is None:
             cause = self._comparison.tree.error or "the pages are still loading. Try again in a moment."
-            self._view.shell.say(f"Could not open the link: {cause}", tone="care")
+            shell.say(f"Could not open the link: {cause}", tone="care")
             return
-        targets = LinkTargets(
-            LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None))), change.page.id
-        )
+        context = LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None)))
+        targets = LinkTargets(context, change.page.id)
         if message.kind == "image" and not message.outside:
             from octavo.tui.reader.picture import PictureScreen  # lazy: the image view, rarely opened
 
@@ -168,26 +167,24 @@ class PageDiff:
         match targets.resolve(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
-                    self._view.shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
+                    shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.place.go_to_anchor(
                 anchor
             ):
                 pass
             case links.ToPage() | links.ToAnchor() if not change.exists_before:
-                self._view.shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
+                shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
             case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
-                self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
+                shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
             case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [page_to_read(place, change.page.id) for place in places]
                 shown = link_following.show_shared(
-                    self._view.shell, target, pages, DeferredContent(targets=targets), self.follow_link
+                    shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
-                self._view.shell.background(shown)
+                shell.background(shown)
             case target:
-                link_following.leave(
-                    self._view.shell, target, href=message.href, words=message.words, at=self._comparison.at
-                )
+                link_following.leave(shell, target, href=message.href, words=message.words, at=self._comparison.at)
 
     # Threads
 

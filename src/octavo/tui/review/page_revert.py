@@ -134,14 +134,8 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
         intro = "The deleted page will be restored."
     else:
         intro = "All changes to this page will be removed from this change request."
-    _open_dialog(
-        app,
-        f"Revert the changes to {revert.title}?",
-        intro,
-        "",
-        revert,
-        RevertPage(page=revert.page, revision=revert.base),
-    )
+    edit = RevertPage(page=revert.page, revision=revert.base)
+    _open_dialog(app, f"Revert the changes to {revert.title}?", intro, "", revert, edit)
 
 
 def _open_dialog(app: Shell, title: str, intro: str, after: str, revert: PageRevert, change: ContentEdit) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import change_requests
@@ -111,14 +110,7 @@ def _edit_details(app: Shell, request: RequestTarget) -> None:
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
-        field=Field(
-            "Subject",
-            subject.text,
-            required=_REQUIRED,
-            max_length=_MAX_SUBJECT,
-            keep=subject.keep,
-            keep_now=subject.keep_now,
-        ),
+        field=_subject_field(subject),
         also=also if text is not None else None,
     )
     app.push_screen(dialog, on_answer)
@@ -210,25 +202,18 @@ def _create(app: Shell, space: SpaceRef) -> None:
         app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    def start(subject: str) -> None:
-
-        creation = create(app.session.live, space, subject)
-        app.writes.send("create the change request", creation, then=on_created, otherwise=dialog_draft.SAID)
-
-    _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
-
-
-def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, on_subject: Callable[[str], None]) -> None:
-
-    field = Field(
-        "Subject", draft.text, required=_REQUIRED, max_length=_MAX_SUBJECT, keep=draft.keep, keep_now=draft.keep_now
-    )
-
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
-            on_subject(answer.text)
+            creation = create(app.session.live, space, answer.text)
+            app.writes.send("create the change request", creation, then=on_created, otherwise=dialog_draft.SAID)
 
-    app.push_screen(Confirm(title, verb=verb, field=field), on_answer)
+    title = f"New change request in {known.title if known else 'this space'}"
+    app.push_screen(Confirm(title, verb="Create", field=_subject_field(draft)), on_answer)
+
+
+def _subject_field(draft: DialogDraft) -> Field:
+    keep, keep_now = draft.keep, draft.keep_now
+    return Field("Subject", draft.text, required=_REQUIRED, max_length=_MAX_SUBJECT, keep=keep, keep_now=keep_now)
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:

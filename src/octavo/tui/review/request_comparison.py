@@ -117,14 +117,10 @@ class Comparison:
             return self._after
         return self.tree.value.pages if self.tree.value is not None else ()
 
-    def set_change_request(self, change_request: ChangeRequest) -> bool:
+    def set_change_request(self, now: ChangeRequest) -> bool:
         """Store the change request. Return whether the compared revisions have changed."""
-        before, self.change_request = self.change_request, change_request.within(self.space)
-        return (before.revision, before.base, before.status) != (
-            change_request.revision,
-            change_request.base,
-            change_request.status,
-        )
+        before, self.change_request = self.change_request, now.within(self.space)
+        return (before.revision, before.base, before.status) != (now.revision, now.base, now.status)
 
     def reload(self) -> None:
         """Load the changes and the page tree again, because the change request has a new revision."""

@@ -52,7 +52,7 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = SECTIONS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
+_TABS = SECTIONS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
     "next_section", title="Next tab", help="Go to the next tab"
 )
 
@@ -124,15 +124,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         "Press esc to clear the filters."
     )
     CSS_PATH = "request_list.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        CHANGE,
-        NEW_CHANGE,
-        _ADDRESS,
-        PANES,
-        _STATES,
-        UNSENT,
-        CHANGES,
-    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, _ADDRESS, PANES, _TABS, UNSENT, CHANGES)
 
     def __init__(self) -> None:
         super().__init__()
@@ -300,23 +292,21 @@ class ChangesScreen(ListView[ChangeRequest]):
         self._redraw_timer = None
         self.draw_list()
 
-    def _load_facts(self, undecided: Sequence[ChangeRequest]) -> None:
-        """Load the facts that the filters need for `undecided`, and show how many are missing or failed."""
+    def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
+        """Load the facts that the filters need for `unknown`, and show how many are missing or failed."""
         needed = [each.needs for each in self.filters.by if each.needs is not None]
         causes = [
             cause
-            for change_request in undecided
+            for change_request in unknown
             for fact in needed
             if (cause := self.statuses.of(change_request).unread.get(fact))
         ]
-        pending = [each for each in undecided if not any(fact in self.statuses.of(each).unread for fact in needed)]
+        pending = [each for each in unknown if not any(fact in self.statuses.of(each).unread for fact in needed)]
         if pending:
             self._progress = f" · checking {len(pending)} more"
             self.statuses.load(pending, needed)
         if causes:
-            self.rows.state.fail(
-                f"Could not check {plural(len(undecided) - len(pending), 'change request')}", causes[0]
-            )
+            self.rows.state.fail(f"Could not check {plural(len(unknown) - len(pending), 'change request')}", causes[0])
 
     # Selection
 

@@ -182,11 +182,7 @@ class Summary(VerticalScroll, can_focus=False):
         lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
         for review in current:
             approved = review.status == "approved"
-            is_outdated = (
-                change_request is not None
-                and review.revision is not None
-                and review.revision != change_request.revision
-            )
+            is_outdated = change_request is not None and review.revision not in (None, change_request.revision)
             mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
             word = "approved" if approved else "requested changes"
             lines.append(

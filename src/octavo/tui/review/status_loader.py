@@ -120,24 +120,14 @@ class RequestStatuses:
     # Following the rows on the screen
 
     def _follow(self, change_request: ChangeRequest) -> None:
-        at, view = _at(change_request), self._view
-        self._followed[change_request.id] = change_request
-        self._followed.move_to_end(change_request.id)
+        at, view, name = _at(change_request), self._view, change_request.id
+        self._followed[name] = change_request
+        self._followed.move_to_end(name)
         if change_request.status in UNDECIDED:
             # The preview may have loaded the same lists a moment ago.
-            view.follow(
-                f"reviews of {change_request.id}",
-                reviews_of(at),
-                partial(self._show_reviews, change_request.id),
-                anew=False,
-            )
-            view.follow(
-                f"asked of {change_request.id}",
-                requested_of(at),
-                partial(self._show_requested, change_request.id),
-                anew=False,
-            )
-        self._follow_threads(change_request.id)
+            view.follow(f"reviews of {name}", reviews_of(at), partial(self._show_reviews, name), anew=False)
+            view.follow(f"asked of {name}", requested_of(at), partial(self._show_requested, name), anew=False)
+        self._follow_threads(name)
 
     def _follow_threads(self, name: str) -> None:
         """Follow the open threads if the comment count of the change request does not give their number. The count

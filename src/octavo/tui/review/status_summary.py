@@ -65,11 +65,7 @@ def request_status(
     given = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in given if each.status == "approved"]
     fresh = [each.revision is None or each.revision == change_request.revision for each in approvals]
-    known: dict[Fact, bool] = {
-        "reviews": reviews is not None,
-        "requested": requested is not None,
-        "conflicts": conflicts is not None,
-    }
+    facts: dict[Fact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
     return RequestStatus(
         approved=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if is_fresh),
         outdated_approvals=tuple(
@@ -80,7 +76,7 @@ def request_status(
         outdated=change_request.outdated and change_request.status in UNDECIDED,
         conflicts=tuple(conflicts or ()),
         threads=threads,
-        known=frozenset(fact for fact, is_known in known.items() if is_known),
+        known=frozenset(fact for fact, value in facts.items() if value is not None),
         unread=unread,
         is_on_main=is_on_main,
     )

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.merging import conflict_prediction
+from octavo.documents.merging.conflict_prediction import RevisionTriple, pages_to_read, predict_merge
 from octavo.documents.merging.merged_page import Choice
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_page import PageConflict
@@ -96,13 +96,11 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice])
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def find_tree_conflicts(
-    triple: conflict_prediction.RevisionTriple, now: PageTree
-) -> tuple[list[TreeConflict], dict[str, Fields]]:
+def find_tree_conflicts(triple: RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
     """Return the tree conflicts of a change request with the page tree `now`, and the conflicting fields by page ID."""
-    page_ids = conflict_prediction.pages_to_read(triple, None)
+    page_ids = pages_to_read(triple, None)
     # The texts are not needed: text conflicts have conflict markers.
-    predicted = conflict_prediction.predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
+    predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
     deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
     conflicts = []
