@@ -151,7 +151,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "IncomingChanges": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
         "MergedPreviewScreen": ("enter", "R", "b", "p"),
-        "OwnConflictsScreen": ("enter", write_into_four, "e", "enter"),
+        "DraftConflictsScreen": ("enter", write_into_four, "e", "enter"),
     },
 }
 """How each is come to from where one was when the one before it was closed. What comes after its name tells apart what
@@ -160,7 +160,7 @@ SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
     "UnsavedTexts",
     *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
-    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "OwnConflictsScreen"),
+    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}

@@ -530,7 +530,7 @@ async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_come
 ) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
-    monkeypatch.setattr("octavo.tui.inbox.inbox.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
+    monkeypatch.setattr("octavo.tui.inbox.inbox.SELECTION_DELAY", 1.0)  # as where rows came once more meanwhile
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))

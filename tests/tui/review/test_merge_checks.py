@@ -347,11 +347,11 @@ async def test_with_changes_that_are_not_known_a_merge_is_not_said_to_change_not
     at = await desk.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
     await desk.publish(update(beta, "# Beta\n\nSame.\n"))
     async with asking(platform, tmp_path) as asked:
-        assert (await check(asked, at)).why_idle
+        assert (await check(asked, at)).why_no_effect
     async with asking(listing(platform, change, more), tmp_path) as asked:
         known = await check(asked, at)
         assert not known.is_on_main
-        assert not known.why_idle
+        assert not known.why_no_effect
         assert [each.text for each in known.facts if each.label == "changes"] == facts
 
 

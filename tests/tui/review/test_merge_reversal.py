@@ -20,7 +20,7 @@ from octavo.tui.review.merge_revert_plan import (
     load_changes,
     load_sides,
     make_plan,
-    reversal_edits,
+    revert_edits,
 )
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
@@ -73,7 +73,7 @@ async def undone(live: Live, desk: Desk, of: ChangeRequest) -> tuple[RevertPlan,
     three = await load_sides(live, desk.space, of, draft.revision)
     assert three is not None
     planned = make_plan(three, await load_changes(live, desk.space, three))
-    made = await reversal_edits(live, desk.space, three, planned, "#undo")
+    made = await revert_edits(live, desk.space, three, planned, "#undo")
     if made.edits:
         await desk.edit(draft.ref(desk.space), *made.edits, user="ada")
     await desk.merge(draft.ref(desk.space))

@@ -47,7 +47,7 @@ VIEWS = {
 CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
-OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:OwnConflictsScreen"
+OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:DraftConflictsScreen"
 
 
 def screen(name: str, *parts: Any) -> Screen[Any]:

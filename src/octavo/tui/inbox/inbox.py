@@ -28,9 +28,9 @@ from octavo.tui.inbox.row_drawing import RowDrawing
 from octavo.tui.inbox.row_preview import RowPreview
 from octavo.tui.inbox.sections import GROUPS, RowFilter
 from octavo.tui.review.request_commands import CHANGE
-from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
@@ -196,7 +196,7 @@ class InboxScreen(ListView[InboxRow]):
         self.marked = MarkedRows()
         """The rows by what was done with them."""
         self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
-        self.statuses = RequestStatuses(self, self._stands_otherwise)
+        self.statuses = StatusLoader(self, self._stands_otherwise)
         self._drawing = RowDrawing(partial(_open_threads, self))
         self._resting: Timer | None = None
         self.wanted: ThreadRef | str | None = None
@@ -418,7 +418,7 @@ class InboxScreen(ListView[InboxRow]):
         self.row_preview.show(self.rows.item)
         if self._resting is not None:
             self._resting.stop()
-        self._resting = self.set_timer(ASK_AFTER, self._rests)
+        self._resting = self.set_timer(SELECTION_DELAY, self._rests)
         self.refresh_bindings()
 
     def _rests(self) -> None:

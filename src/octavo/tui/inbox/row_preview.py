@@ -17,7 +17,7 @@ from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox.sections import SIGNS
-from octavo.tui.review.request_summary import Summary
+from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.changing_text import ChangingText
@@ -57,10 +57,10 @@ class RowPreview(Vertical):
     RowPreview {
         width: 1fr; background: $background;
         & > #why { height: auto; padding: 0 2 1 2; }
-        & > Summary, & > ThreadView, & > Words { display: none; width: 100%; height: 1fr; }
+        & > RequestPreview, & > ThreadView, & > Words { display: none; width: 100%; height: 1fr; }
         & > ThreadView { padding: 0 1; }
         & > Words { padding: 0 2; scrollbar-size-vertical: 1; }
-        &.-request > Summary, &.-thread > ThreadView, &.-words > Words { display: block; }
+        &.-request > RequestPreview, &.-thread > ThreadView, &.-words > Words { display: block; }
     }
     """
 
@@ -69,7 +69,7 @@ class RowPreview(Vertical):
         super().__init__(id=id)
         self._row: InboxRow | None = None
         self._subscriptions = Subscriptions(self)
-        self.summary, self.thread, self.words = Summary(stands, id="summary"), ThreadView(id="thread"), Words()
+        self.summary, self.thread, self.words = RequestPreview(stands, id="summary"), ThreadView(id="thread"), Words()
 
     @property
     def shell(self) -> Shell:

@@ -236,7 +236,7 @@ class MergeSeveralDialog(Confirm):
             blocked=_CHECKING,
             check_again=self._start_checks,
         )
-        self._octavo = app
+        self._shell = app
         self._readiness = [MergeReadiness(queued, queued.fact("asking", "loading the checks…")) for queued in queue]
         """Results of the checks in the order of the merges."""
         self._selected = 0
@@ -261,7 +261,7 @@ class MergeSeveralDialog(Confirm):
         earlier: list[tuple[QueuedMerge, Checks]] = []
         is_stopped = False
         for number, queued in enumerate([each.queued for each in self._readiness]):
-            readiness = self._readiness[number] = await check_queued(self._octavo.session.live, queued, earlier)
+            readiness = self._readiness[number] = await check_queued(self._shell.session.live, queued, earlier)
             is_stopped = is_stopped or bool(readiness.reason)
             # Change requests after the problem are not merged, so they cannot cause conflicts.
             if readiness.checks is not None and not is_stopped:
@@ -295,7 +295,7 @@ class MergeSeveralDialog(Confirm):
         return "Merge the first" if self._mergeable == 1 else f"Merge the first {self._mergeable}"
 
     def _draw(self) -> None:
-        sign = ">" if self._octavo.settings.ascii else "›"
+        sign = ">" if self._shell.settings.ascii else "›"
         marked = [
             replace(
                 each.fact,
@@ -344,7 +344,7 @@ class MergeSeveralDialog(Confirm):
             after="",
             blocked="Merging the change requests. Press esc to stop after the current merge.",
         )
-        self._octavo.background(self._merge())
+        self._shell.background(self._merge())
 
     def cancel(self) -> None:
         self._is_wanted = False
@@ -352,7 +352,7 @@ class MergeSeveralDialog(Confirm):
         super().cancel()
 
     async def _merge(self) -> None:
-        app, count = self._octavo, self._mergeable
+        app, count = self._shell, self._mergeable
         queue, shown = (
             [each.queued for each in self._readiness[:count]],
             [each.checks for each in self._readiness[:count]],

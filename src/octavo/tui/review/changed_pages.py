@@ -89,10 +89,10 @@ class ChangedPage:
 
 def settings_of(values: object) -> Iterator[AttributeChange]:
     """Yield the changed values in the `attributes` or `variables` of a change, as `settings_of(change.attributes)`."""
-    for what, sides in values.items() if isinstance(values, dict) else ():
-        if isinstance(sides, dict) and what not in _HIDDEN_ATTRIBUTES:
-            before, after = (_format_value(sides.get(when)) for when in ("before", "after"))
-            yield AttributeChange(_NAMES.get(what, str(what)), before, after)
+    for attribute, sides in values.items() if isinstance(values, dict) else ():
+        if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
+            before, after = (_format_value(sides.get(side)) for side in ("before", "after"))
+            yield AttributeChange(_NAMES.get(attribute, str(attribute)), before, after)
 
 
 def _format_value(value: object) -> str | None:

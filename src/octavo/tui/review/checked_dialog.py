@@ -99,7 +99,7 @@ class CheckedDialog(Confirm, Generic[ChecksT]):
             blocked=write.blocked_while_loading,
             check_again=self._start_checks,
         )
-        self._octavo, self._write = app, write
+        self._shell, self._write = app, write
         self._checks: ChecksT | None = None
         self.content: DialogContent | None = None
         self._checked_at = wording.clock()
@@ -162,7 +162,7 @@ class CheckedDialog(Confirm, Generic[ChecksT]):
             return
         compare = self._write.describe_changes
         changes = await compare(before, after) if compare is not None else ""
-        self._octavo.say(
+        self._shell.say(
             f"{changes or 'Something has changed since the checks were loaded.'} {self._write.next_step}", tone="care"
         )
 
@@ -171,15 +171,15 @@ class CheckedDialog(Confirm, Generic[ChecksT]):
         if self._answered or self not in stack:
             return  # The dialog was closed while the checks loaded.
         self._answered = True
-        self._octavo.background(self._send(checks, stack[stack.index(self) - 1]))
+        self._shell.background(self._send(checks, stack[stack.index(self) - 1]))
         self.dismiss(Confirmed())
 
     async def _send(self, checks: ChecksT, below: Screen[Any]) -> None:
         """Send the write. Open the dialog again if something changed since the checks."""
         if changed := await self._write.send(checks):
-            self._octavo.say(changed, tone="care")
-            if self._octavo.screen is below:
-                self._octavo.push_screen(CheckedDialog(self._octavo, self._write))
+            self._shell.say(changed, tone="care")
+            if self._shell.screen is below:
+                self._shell.push_screen(CheckedDialog(self._shell, self._write))
 
     def show_diff(self) -> None:
         """Open the incoming changes. When they are closed, the dialog opens again with new checks."""

@@ -98,17 +98,17 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     result = edit_text(app, f"{initial}\n", folder(app), name="conflict", keep=keep, about=note)
     if isinstance(result, NotEdited):
         suffix = _keep_failed_edit(result, keep)
-        said = result.sentence if suffix else result.said
-        app.say(f"{said} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
+        cause = result.sentence if suffix else result.said
+        app.say(f"{cause} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
         return False
     mine = result.text.strip("\r\n")
     if mine == initial:
-        result_text = (
+        ending = (
             "your earlier choice is kept."
             if before is not None
             else "the conflict is not resolved. Press m, t, or b to choose which version to keep."
         )
-        app.say(f"You changed nothing, so {result_text}")
+        app.say(f"You changed nothing, so {ending}")
         return False
     choices.choose(name, "own", mine)
     return True
@@ -195,9 +195,9 @@ def _save_resolved_pages(
     update_fact = app.session.state.get_fact(fact)
     if pages and isinstance(update_fact, dict):
         before = update_fact.get("settled")
-        settled = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
+        all_resolved = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
         revision_fact = {"conflicts": head} if head is not None else {}
-        app.session.state.set_fact(fact, {**update_fact, **revision_fact, "settled": settled})
+        app.session.state.set_fact(fact, {**update_fact, **revision_fact, "settled": all_resolved})
 
 
 async def _check_saved_pages(
@@ -216,7 +216,7 @@ async def _check_saved_pages(
         return 0, 0
     for page, raw in zip(pages, sources, strict=False):
         wanted = page.text(chosen, f"#{change_request.number}")
-        said = raw.text if raw is not None else ""
-        marked += bool(find_markers(said))
-        changed_by_server += not find_markers(said) and said != wanted
+        text = raw.text if raw is not None else ""
+        marked += bool(find_markers(text))
+        changed_by_server += not find_markers(text) and text != wanted
     return marked, changed_by_server

@@ -73,7 +73,7 @@ class ConflictedPage:
     """Text of the page in main. None if it is unknown."""
     page_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages that main moved text to, by ID."""
-    is_titled: bool = False
+    sets_title: bool = False
     """Whether the title of the page equals its heading on both sides, so that the chosen heading becomes the title."""
 
     @cached_property
@@ -91,7 +91,7 @@ class ConflictedPage:
 
     def title_after(self, text: str) -> str | None:
         """Return the title that the page gets from the heading of a text. None if the page keeps its title."""
-        heading = leading_heading(text) if self.is_titled else None
+        heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
     def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[AttributeChange, ...]]:
@@ -266,7 +266,7 @@ async def find_conflicts(
         MAX_PARALLEL,
     )
     pages_with_conflicts = [page for page in found if page is not None]
-    with_fields = {page.page for page in pages_with_conflicts if page.fields or page.is_titled}
+    with_fields = {page.page for page in pages_with_conflicts if page.fields or page.sets_title}
     others = [each for each in others if each.kind != "field" or each.id not in with_fields]
     others = await gather_bounded(lambda each: reader.with_texts(each, tree.find(each.id)), others, MAX_PARALLEL)
     unread = len(pages) - len(pages[:MAX_PAGES]) + changed.more
@@ -317,19 +317,19 @@ class _PageReader:
                 return None
             return ConflictedPage(page.id, page.title, merged, source, is_unmarked=True, main=main, page_titles=titles)
         # The title equals the heading on both sides, so a choice for the heading also decides the title.
-        is_titled = fields.get("title") == (leading_heading(main), leading_heading(mine))
-        fields = {name: values for name, values in fields.items() if name != "title" or not is_titled}
+        sets_title = fields.get("title") == (leading_heading(main), leading_heading(mine))
+        fields = {name: values for name, values in fields.items() if name != "title" or not sets_title}
         if (lines := _field_lines(source, markers[0])) and fields:
             rest = "\n".join(source.split("\n")[markers[0].last + 1 :]).removeprefix("\n")
             read = await asyncio.to_thread(_read_conflicts, rest, merged, markers[0].theirs)
             conflict = Conflict(FIELDS, self._fields_of_base(page.id, fields), *lines, both=lines[0])
             read = read.with_conflict_before_text(conflict)
             return ConflictedPage(
-                page.id, page.title, read, source, fields, main=main, page_titles=titles, is_titled=is_titled
+                page.id, page.title, read, source, fields, main=main, page_titles=titles, sets_title=sets_title
             )
         read = await asyncio.to_thread(_read_conflicts, source, merged, markers[0].theirs)
-        is_titled = is_titled and not fields
-        return ConflictedPage(page.id, page.title, read, source, main=main, page_titles=titles, is_titled=is_titled)
+        sets_title = sets_title and not fields
+        return ConflictedPage(page.id, page.title, read, source, main=main, page_titles=titles, sets_title=sets_title)
 
     async def with_texts(self, conflict: TreeConflict, page: Page | None) -> TreeConflict:
         """Return a tree conflict with the texts of its page in main and in the change request."""

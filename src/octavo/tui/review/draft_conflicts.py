@@ -74,7 +74,7 @@ class DraftConflicts(ConflictSource):
         self._edit.send(self._draft, self._target, Raw(text))
 
 
-class OwnConflictsScreen(ConflictsScreen):
+class DraftConflictsScreen(ConflictsScreen):
     """View of the conflicts of a draft of a page."""
 
     HELP = (

@@ -40,7 +40,7 @@ MAX_QUOTE_LENGTH = 240
 MERGED_TEXT = "merged text"
 ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
-PRESS_L = "Press L to archive this change request."
+ARCHIVE_HINT = "Press L to archive this change request."
 MAX_NAMED_USERS = 8
 """Maximum number of users in merge rules whose names are loaded. For other users the ID is shown."""
 
@@ -75,7 +75,7 @@ class Checks:
         return MergeBasis(self.change_request, self.space.revision)
 
     @property
-    def why_idle(self) -> str:
+    def why_no_effect(self) -> str:
         """Return why a merge would change nothing, in a sentence. Empty if it would change something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted else NO_CHANGES
 
@@ -282,13 +282,13 @@ async def predict_conflicts(
         return ConflictPrediction(is_known=False)
     changed_ids = None if changed.more else {each.page.id for each in changed.changes if each.page}
     base, theirs, ours = revisions
-    unsettled = await asyncio.to_thread(merging.pages_to_read, (base, theirs, ours), changed_ids)
-    texts = dict.fromkeys(unsettled, ("", "", ""))
-    read = unsettled[:MAX_PREDICTED_PAGES]
+    candidates = await asyncio.to_thread(merging.pages_to_read, (base, theirs, ours), changed_ids)
+    texts = dict.fromkeys(candidates, ("", "", ""))
+    read = candidates[:MAX_PREDICTED_PAGES]
     texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
     merged = await asyncio.to_thread(merging.predict_merge, (base, theirs, ours), texts)
     duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
-    unread = len(unsettled) - len(read)
+    unread = len(candidates) - len(read)
     is_on_main = merged.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
     if is_on_main:
         is_on_main = await asyncio.to_thread(merging.shows_all_changes, changed.changes, (base, theirs, ours), texts)

@@ -13,7 +13,7 @@ from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.merge_checks import PRESS_L, Checks, change_line, check
+from octavo.tui.review.merge_checks import ARCHIVE_HINT, Checks, change_line, check
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
@@ -47,9 +47,13 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
 
 
 def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogContent:
-    if checks.why_idle:
+    if checks.why_no_effect:
         archive = offer_to_archive(app, at, checks.change_request)
-        warning = f"{checks.why_idle} {PRESS_L}" if checks.can_merge and archive is not None else why_blocked(checks)
+        warning = (
+            f"{checks.why_no_effect} {ARCHIVE_HINT}"
+            if checks.can_merge and archive is not None
+            else why_blocked(checks)
+        )
         return DialogContent(facts=checks.facts, intro=checks.change_request.title, blocked=warning, archive=archive)
     after = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
@@ -82,7 +86,7 @@ def why_blocked(checks: Checks) -> str:
         reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
         reason = str(next(reasons, "the server does not allow this merge"))
         return f"{reason[:1].upper()}{reason[1:]}."
-    return checks.why_idle
+    return checks.why_no_effect
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:

@@ -214,8 +214,10 @@ async def check_reverts(
 
 
 def _count_reverted_lines(started: str, main: str, after: str) -> int:
-    before, now, then = (Counter(filter(None, map(str.strip, text.split("\n")))) for text in (started, main, after))
-    return ((before - now) & (then - now)).total()
+    before, current, proposed = (
+        Counter(filter(None, map(str.strip, text.split("\n")))) for text in (started, main, after)
+    )
+    return ((before - current) & (proposed - current)).total()
 
 
 # Marks
@@ -240,9 +242,7 @@ async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str])
     # Markers that the page had before are part of the text, for example on a page about Git.
     known = await asyncio.gather(*(page_there(live, page_as_written(trees.before, page.id)) for page in with_markers))
     titles = tuple(
-        pages[now.id]
-        for now, then in zip(with_markers, known, strict=True)
-        if _count_markers(now) > _count_markers(then)
+        pages[new.id] for new, old in zip(with_markers, known, strict=True) if _count_markers(new) > _count_markers(old)
     )
     return PagesWithMarkers(titles, len(existing) - len(read))
 

@@ -13,7 +13,7 @@ from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, restore_pages
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_effects import name_first
-from octavo.tui.review.request_target import RequestTarget, may_not
+from octavo.tui.review.request_target import RequestTarget, why_not_allowed
 from octavo.tui.shell.permissions import why_no_editing
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
@@ -33,7 +33,7 @@ def why_no_revert(app: Shell, request: RequestTarget) -> str | None:
         return f"{request.name} is not merged. Only merged change requests can be reverted."
     if request.change_request.revision_merged is None:
         return _NO_BEFORE
-    return why_no_editing(app) or may_not(app, request, "edit")
+    return why_no_editing(app) or why_not_allowed(app, request, "edit")
 
 
 def open_revert_dialog(app: Shell, request: RequestTarget) -> None:
@@ -135,7 +135,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
     if sides is None:
         return _NO_BEFORE, None
     planned = merge_revert_plan.make_plan(sides, await merge_revert_plan.load_changes(live, space, sides))
-    reversal = await merge_revert_plan.reversal_edits(live, space, sides, planned, f"#{draft.number}")
+    reversal = await merge_revert_plan.revert_edits(live, space, sides, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(reversal.edits), CHANGES_OF_ONE_EDIT):
         outcome = await restore_pages(live, at, head, reversal.edits[start : start + CHANGES_OF_ONE_EDIT])

@@ -84,8 +84,8 @@ async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest,
     if not parents:
         return None
     last = live.cached_or_fetch(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
-    before, standing = await asyncio.gather(live.cached_or_fetch(content.Get(at=_ref(space, parents[0]))), last)
-    return MergeSides(before, merged, standing)
+    before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=_ref(space, parents[0]))), last)
+    return MergeSides(before, merged, current)
 
 
 async def load_changes(live: Live, space: SpaceRef, sides: MergeSides) -> tuple[Change, ...]:
@@ -255,7 +255,7 @@ class RevertEdits:
     """Titles of the pages where later edits conflict with the revert, so that the text has conflict markers."""
 
 
-async def reversal_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:
+async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:
     """Return the edits of a plan. `label` names the reverted version in conflict markers. Raises ApiError."""
     edits: list[ContentEdit] = []
     with_conflicts: list[str] = []

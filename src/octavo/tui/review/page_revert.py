@@ -84,7 +84,7 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
 
 async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
     try:
-        then, now = await asyncio.gather(
+        old, new = await asyncio.gather(
             *(
                 page_source(app.session.live, RevisionRef(space_id=revert.at.space_id, revision_id=each), revert.page)
                 for each in (revert.base, revert.head)
@@ -93,20 +93,20 @@ async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> 
     except ApiError as error:
         app.say(f"Could not load {revert.title}: {error}", tone="failed")
         return
-    if now is None:
+    if new is None:
         app.say(f"{revert.title} has no text to revert.", tone="care")
         return
     keys = {each.key for each in block.walk()}
-    before = then.text if then is not None else ""
+    before = old.text if old is not None else ""
     try:
-        after = await asyncio.to_thread(revert_blocks, before, now.text, keys)
+        after = await asyncio.to_thread(revert_blocks, before, new.text, keys)
     except UnknownBlock:
         app.say(
             "Press ( or ) to select a block first. If you see the source diff, press \\ to switch to the rendered diff.",
             tone="care",
         )
         return
-    if after == now.text:
+    if after == new.text:
         app.say("This block has no changes.")
         return
     change = UpdatePage(page=revert.page, document=DocumentBody(markdown=after))

@@ -23,7 +23,7 @@ from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 
-MOST_REVISIONS = 5
+MAX_REVISIONS = 5
 """Maximum number of reviewed revisions for which Octavo counts the pages that changed since."""
 
 
@@ -66,7 +66,7 @@ class RequestHead:
         earlier = [each.revision for each in comparison.reviews if not each.outdated and each.revision]
         unknown = [each for each in dict.fromkeys(earlier) if each not in (*self._changed_since, now)]
         if unknown and now:
-            comparison.replace_worker("reviews", partial(self._count_changed_since, unknown[:MOST_REVISIONS]))
+            comparison.replace_worker("reviews", partial(self._count_changed_since, unknown[:MAX_REVISIONS]))
 
     async def _count_changed_since(self, revisions: list[str]) -> None:
         now = self._comparison.change_request.revision
@@ -95,25 +95,25 @@ class RequestHead:
         view, comparison = self._view, self._comparison
         if not is_whole(view):
             return
-        about, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
-        still_open = sum(thread.is_open_thread for thread in self._threads.posted)
+        change_request, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
+        open_count = sum(thread.is_open_thread for thread in self._threads.posted)
         width = max(20, view.size.width)
-        undecided = len(comparison.diffs.with_markers) if about.status in UNDECIDED else 0
+        undecided = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
         self._pending = self._pending_comments()
-        place = space.title if space else "", comparison.reviews, still_open, width
+        place = space.title if space else "", comparison.reviews, open_count, width
         counts = len(comparison.conflicting), undecided, len(self._pending)
-        head = status_summary.head(about, *place, *counts, is_on_main=comparison.is_on_main)
+        head = status_summary.head(change_request, *place, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
-        review_people = comparison.reviews, self._requested, self._contributors
-        people_text = status_summary.reviewers(about, *review_people, self._changed_since, me)
+        people = comparison.reviews, self._requested, self._contributors
+        people_text = status_summary.reviewers(change_request, *people, self._changed_since, me)
         view.query_one("#standing", ChangingText).update(people_text)
         self.show_position()
 
     def show_position(self) -> None:
         """Show the position in the change request in the status line."""
         comparison, pages = self._comparison, self._pages
-        about, sides = comparison.change_request, comparison.sides
+        change_request, sides = comparison.change_request, comparison.sides
         keys = list(pages.changing)
         here = pages.key
         place = f"page {keys.index(here) + 1} of {len(keys)}" if here in pages.changing else ""
@@ -124,6 +124,6 @@ class RequestHead:
         diff.contents.has_page_before = pages.has_next(-1)
         diff.contents.has_page_after = pages.has_next(1)
         self._view.status(
-            f"Changes › {where}#{about.number} {about.title}",
+            f"Changes › {where}#{change_request.number} {change_request.title}",
             " · ".join(each for each in (place, against, diff.facts) if each),
         )

@@ -23,9 +23,9 @@ from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_commands import CHANGE, NEW_CHANGE
-from octavo.tui.review.request_summary import ASK_AFTER, Summary
+from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
 from octavo.tui.review.request_target import RequestTarget, why_not_alone
-from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.left_unsent import beside
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
@@ -71,7 +71,7 @@ _ADDRESS = ADDRESS.about(_single_request, nothing=_why_no_single_request)
 
 
 def _scroll_or_move(view: ChangesScreen, step: int) -> None:
-    if not view.query_one(Summary).scroll_page_on(step):
+    if not view.query_one(RequestPreview).scroll_page_on(step):
         view.rows.move(step)
 
 
@@ -136,7 +136,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         """Number of change requests that the filters check, and whether the list has more."""
         self._progress = ""
         """Part of the status line with the number of change requests that the filters have not checked yet."""
-        self.statuses = RequestStatuses(self, self._status_changed)
+        self.statuses = StatusLoader(self, self._status_changed)
         self._follow_timer: Timer | None = None
         self._redraw_timer: Timer | None = None
 
@@ -155,7 +155,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield from self.list_beside(rows, Summary(self.statuses.of, id="summary"), sections=sections)
+        yield from self.list_beside(rows, RequestPreview(self.statuses.of, id="summary"), sections=sections)
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
@@ -195,7 +195,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         snapshot = self.lists.get(status, Snapshot())
         if snapshot.value is not None:
             items = [
-                each for each in snapshot.value.items if not self.only_mine or _is_of(self.shell.workspace.me, each)
+                each for each in snapshot.value.items if not self.only_mine or _is_author(self.shell.workspace.me, each)
             ]
             checked = len(items) if all(each.needs is None for each in self.filters.by) else self._checked_count
             undecided = list_filters.undecided(items[:checked], self.filters.by, self.statuses.of)
@@ -226,8 +226,8 @@ class ChangesScreen(ListView[ChangeRequest]):
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         mine = " · mine" if self.only_mine else ""
         mine += "".join(f" · {each}" for each in self.filters.names)
-        ticked = f" · {len(self.ticked)} selected" if self.ticked else ""
-        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
+        selection_text = f" · {len(self.ticked)} selected" if self.ticked else ""
+        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{selection_text}"
         self.status(where, self.rows.extent.said + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
@@ -264,7 +264,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         """Follow the status of the visible rows once the list stops scrolling."""
         if self._follow_timer is not None:
             self._follow_timer.stop()
-        self._follow_timer = self.set_timer(ASK_AFTER, self._follow_shown)
+        self._follow_timer = self.set_timer(SELECTION_DELAY, self._follow_shown)
 
     def _follow_shown(self) -> None:
         if not self.is_current:
@@ -284,9 +284,9 @@ class ChangesScreen(ListView[ChangeRequest]):
         if not is_whole(self):
             return
         self.rows.redraw(name)
-        self.query_one(Summary).status_changed(name)
+        self.query_one(RequestPreview).status_changed(name)
         if (self.filters.by or self.order == "threads") and self._redraw_timer is None:
-            self._redraw_timer = self.set_timer(ASK_AFTER, self._redraw)
+            self._redraw_timer = self.set_timer(SELECTION_DELAY, self._redraw)
 
     def _redraw(self) -> None:
         self._redraw_timer = None
@@ -332,9 +332,9 @@ class ChangesScreen(ListView[ChangeRequest]):
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
-            self.query_one(Summary).show(item, space)
+            self.query_one(RequestPreview).show(item, space)
         elif item is None:
-            self.query_one(Summary).clear()
+            self.query_one(RequestPreview).clear()
         self.refresh_bindings()
 
     @on(Lines.MoreWanted, "#change-requests")
@@ -382,5 +382,5 @@ def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
 
 
-def _is_of(user: User | None, each: ChangeRequest) -> bool:
+def _is_author(user: User | None, each: ChangeRequest) -> bool:
     return user is not None and each.created_by is not None and user.id == each.created_by.id

@@ -40,7 +40,7 @@ class RequestTarget:
 
     @property
     def at(self) -> ChangeRequestRef:
-        """Return the reference of the change request. The space must be known, which `may_not` checks."""
+        """Return the reference of the change request. The space must be known, which `why_not_allowed` checks."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
@@ -64,14 +64,14 @@ class RequestTarget:
 WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
-def may_not(app: Shell, request: RequestTarget, permission: str, *states: str) -> str | None:
+def why_not_allowed(app: Shell, request: RequestTarget, permission: str, *states: str) -> str | None:
     """Return why the user cannot act on the change request: permission, status or space. None if the user can."""
     return not_allowed(app, request.change_request, request.space, permission, *states)
 
 
 def requires(permission: str, *states: str) -> WhyNot:
     """Return a condition for commands on one change request with the `permission` and one of the `states`."""
-    return for_single(lambda app, request: may_not(app, request, permission, *states))
+    return for_single(lambda app, request: why_not_allowed(app, request, permission, *states))
 
 
 def for_single(why_not: WhyNot) -> WhyNot:

@@ -12,7 +12,7 @@ from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by
 from octavo.data.writes.machine import has_review_in_flight
 from octavo.tui.comments.held_comments import told
 from octavo.tui.review.pending_comments import PendingCommentsScreen
-from octavo.tui.review.request_target import RequestTarget, is_in, may_not
+from octavo.tui.review.request_target import RequestTarget, is_in, why_not_allowed
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def why_no_review(app: Shell, request: RequestTarget) -> str | None:
     """Return why you cannot review the change request. None if you can."""
-    if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
+    if (why := why_not_allowed(app, request, "review", *UNDECIDED)) is not None:
         return why
     if has_review_in_flight(app.session.outbox.entries, request.at):
         return f"Your review of {request.name} is already being submitted. Octavo is sending the comments first."
@@ -43,11 +43,11 @@ def is_review_offered(app: Shell, request: RequestTarget) -> bool:
 
 def why_no_withdrawal(app: Shell, request: RequestTarget) -> str | None:
     """Return why you cannot withdraw your review. None if you can."""
-    if (why := may_not(app, request, "review", *UNDECIDED)) is not None:
+    if (why := why_not_allowed(app, request, "review", *UNDECIDED)) is not None:
         return why
     if request.reviews is not None and not _my_review(app, request.reviews):
         return f"You have not reviewed {request.name}, or your review is outdated."
-    if may_not(app, request, "edit") is not None:
+    if why_not_allowed(app, request, "edit") is not None:
         return (
             "You need the Editor role to withdraw a review. You can ask an editor to request another review from you. "
             "The new review request will make your current review outdated."
@@ -149,7 +149,7 @@ def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> N
             return
 
         doing = f"approve {name}" if approves else f"request changes on {name}"
-        said = f"Approved {name}" if approves else f"Requested changes on {name}"
+        message = f"Approved {name}" if approves else f"Requested changes on {name}"
         if app.session.outbox.pending_comments(at):
             pending_text = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
             draft_key = f"review {at.space_id} {at.change_request_id} {status}"
@@ -163,7 +163,7 @@ def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> N
             change_request_writes.review(
                 app.session.live, at, status, change_request.revision, answer.text, action=doing
             ),
-            said=said,
+            said=message,
             then=on_submitted,
             otherwise=dialog_draft.SAID if answer.text else "",
         )

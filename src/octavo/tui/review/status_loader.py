@@ -45,7 +45,7 @@ class _LoadedFacts:
     """Causes of the facts that could not be loaded."""
 
 
-class RequestStatuses:
+class StatusLoader:
     """Loads and caches the status of change requests. Calls `changed` with the ID of a change request after each
     change."""
 

@@ -19,7 +19,7 @@ from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.diff_cache import Sides
-from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.shell.permissions import UNDECIDED
@@ -127,7 +127,7 @@ def _dialog_content(
     after, archive = "", None
     if preview.prediction.is_on_main:
         archive = offer_to_archive(app, at, preview.change_request)
-        after = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {PRESS_L}"
+        after = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {ARCHIVE_HINT}"
     elif preview.prediction.will_have_markers or not preview.prediction.is_known:
         after = (
             "If there are conflicts, the text will contain both versions, marked with conflict markers. "
@@ -185,7 +185,7 @@ async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conf
         paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
         app.say(f"Updated {name}. {paragraphs} merged word by word. Press R to check the text.", tone="care")
     elif result and preview.prediction.is_on_main:
-        app.say(f"Updated {name}. {ALREADY_ON_MAIN} {PRESS_L}")
+        app.say(f"Updated {name}. {ALREADY_ON_MAIN} {ARCHIVE_HINT}")
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:

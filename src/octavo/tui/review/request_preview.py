@@ -18,7 +18,7 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.data.comment_text import plain_text
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
-from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, sign_of, title_of
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of, title_of
 from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
@@ -26,17 +26,17 @@ from octavo.tui.widgets.wording import long_age, plural
 if TYPE_CHECKING:
     from octavo.tui.shell.view import View
 
-MOST_PAGES = 60
+MAX_PAGES = 60
 _NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
-ASK_AFTER = 0.12
+SELECTION_DELAY = 0.12
 """Seconds that a change request is selected before Octavo loads the details."""
 
 
-class Summary(VerticalScroll, can_focus=False):
+class RequestPreview(VerticalScroll, can_focus=False):
     """Preview of the selected change request. The list has the focus and scrolls the preview with `scroll_page_on`."""
 
     DEFAULT_CSS: ClassVar[str] = """
-    Summary {
+    RequestPreview {
         width: 1fr; padding: 0 2; background: $background; color: $foreground; scrollbar-size-vertical: 1;
         & > Static { width: 100%; height: auto; }
     }
@@ -61,14 +61,14 @@ class Summary(VerticalScroll, can_focus=False):
         return cast("View", self.screen)
 
     def show(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        """Show `change_request`. The details load once the selection stays for `ASK_AFTER` seconds."""
+        """Show `change_request`. The details load once the selection stays for `SELECTION_DELAY` seconds."""
         if self._change_request is None or self._change_request.id != change_request.id:
             self.scroll_home(animate=False)
             self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
             self._requested = Snapshot(loading=True)
             if self._timer is not None:
                 self._timer.stop()
-            self._timer = self.set_timer(ASK_AFTER, self._load)
+            self._timer = self.set_timer(SELECTION_DELAY, self._load)
         self._change_request, self._space = change_request, space
         self._draw()
 
@@ -139,7 +139,7 @@ class Summary(VerticalScroll, can_focus=False):
                 )
             )
         if status.is_on_main:
-            notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {PRESS_L}", "$success"))
+            notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {ARCHIVE_HINT}", "$success"))
         elif status.outdated:
             notes.append(Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning"))
         if status.conflicts:
@@ -164,10 +164,10 @@ class Summary(VerticalScroll, can_focus=False):
         changes = self._changes.value.changes
         lines = [
             Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
-            for each in changes[:MOST_PAGES]
+            for each in changes[:MAX_PAGES]
         ]
-        if len(changes) > MOST_PAGES:
-            lines.append(Content.styled(f"  and {len(changes) - MOST_PAGES} more", "$octavo-muted"))
+        if len(changes) > MAX_PAGES:
+            lines.append(Content.styled(f"  and {len(changes) - MAX_PAGES} more", "$octavo-muted"))
         if not changes:
             lines = [Content.styled("No changes yet.", "$octavo-muted")]
         return [heading, *lines, Content("")]
@@ -196,6 +196,6 @@ class Summary(VerticalScroll, can_focus=False):
         for each in requested:
             if each.user is not None:
                 is_me = me is not None and each.user.id == me.id
-                who = "your review requested" if is_me else f"review requested from {each.user.name}"
-                lines.append(Content.assemble(("○ ", "$primary" if is_me else "$octavo-muted"), who))
+                label = "your review requested" if is_me else f"review requested from {each.user.name}"
+                lines.append(Content.assemble(("○ ", "$primary" if is_me else "$octavo-muted"), label))
         return [*lines, Content("")]
