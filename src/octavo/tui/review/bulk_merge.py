@@ -86,15 +86,13 @@ def _as_clause(sentence: str) -> str:
 
 
 async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
-    """Return the result of the checks, which also consider the merges `earlier` this one."""
+    """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges."""
     try:
         checks = await check(live, queued.at)
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
     except ApiError as error:
-        fact, reason = (
-            queued.fact("bad", f"not checked: {error}"),
-            f"the checks could not be loaded ({_as_clause(str(error))})",
-        )
+        fact = queued.fact("bad", f"not checked: {error}")
+        reason = f"the checks could not be loaded ({_as_clause(str(error))})"
         return MergeReadiness(queued, fact, reason)
     if reason:
         return MergeReadiness(queued, queued.fact("bad", reason), reason, checks)
@@ -112,7 +110,7 @@ def _warning_labels(checks: Checks) -> list[str]:
 
 
 async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
-    """Return why a change request cannot be merged after the merges `earlier` it. Empty if it can. Raises ApiError."""
+    """Return why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
     changed_ids = _changed_ids(checks)
     for other, theirs in earlier:
         if other.at.space_id != queued.at.space_id:
@@ -163,8 +161,8 @@ async def merge_in_order(
     show_fact: Callable[[int, Fact], None],
     is_wanted: Callable[[], bool],
 ) -> MergeTotals:
-    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown_checks` are
-    the checks that the user saw. Each change request is checked again, because earlier merges can cause conflicts."""
+    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown` has the
+    checks that the user saw. Each change request is checked again, because earlier merges can cause conflicts."""
     merged: list[str] = []
     for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
         if not is_wanted():
@@ -353,10 +351,8 @@ class MergeSeveralDialog(Confirm):
 
     async def _merge(self) -> None:
         app, count = self._shell, self._mergeable
-        queue, shown = (
-            [each.queued for each in self._readiness[:count]],
-            [each.checks for each in self._readiness[:count]],
-        )
+        queue = [each.queued for each in self._readiness[:count]]
+        shown = [each.checks for each in self._readiness[:count]]
         totals = await merge_in_order(app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted)
         if totals.merged:
             app.writes.is_final(

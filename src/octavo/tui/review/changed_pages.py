@@ -28,8 +28,8 @@ _NAMES = {"noIndex": "hidden from search", "noRobotsIndex": "hidden from search 
 
 @dataclass(frozen=True)
 class ChangedPage:
-    """Changes to one page, file, piece of reusable content or set of variables. `changes` is empty for a page that the
-    change request does not change, and for the entry with the key WHOLE."""
+    """Changes to a page, a file, reusable content or variables. `changes` is empty for an unchanged page and for the
+    entry with the key WHOLE."""
 
     key: str
     title: str
@@ -88,7 +88,7 @@ class ChangedPage:
 
 
 def settings_of(values: object) -> Iterator[AttributeChange]:
-    """Yield the changed values in the `attributes` or `variables` of a change, as `settings_of(change.attributes)`."""
+    """Yield the changed values in `values`, which are the attributes or the variables of a change."""
     for attribute, sides in values.items() if isinstance(values, dict) else ():
         if isinstance(sides, dict) and attribute not in _HIDDEN_ATTRIBUTES:
             before, after = (_format_value(sides.get(side)) for side in ("before", "after"))
@@ -113,7 +113,7 @@ def changed_pages(changes: Iterable[Change]) -> tuple[ChangedPage, ...]:
 
 
 def _key_of(change: Change) -> str:
-    """Return the key of the entry for a change. The key of a page is the page id, as in a page tree."""
+    """Return the key of the entry for a change. The key of a page is the page ID, as in a page tree."""
     if change.page is not None:
         return change.page.id
     if change.file is not None:
@@ -137,8 +137,8 @@ def open_thread_counts(threads: Sequence[Comment]) -> dict[str, int]:
 def commented_pages(
     threads: Iterable[Comment], entries: Iterable[ChangedPage], titles: Mapping[str, str], unsent: Iterable[str] = ()
 ) -> list[ChangedPage]:
-    """Return entries for the pages without changes that have threads, and for the change request as a whole. `unsent`
-    has the ids of the pages with unsent drafts."""
+    """Return entries for the unchanged pages with threads or unsent drafts, and for the comments on the whole change
+    request. `unsent` has the IDs of the pages with unsent drafts."""
     listed = {entry.key for entry in entries}
     found: dict[str, ChangedPage] = {}
     for page in (*(each.target.page.id if each.target.page else WHOLE for each in threads), *unsent):
@@ -176,9 +176,9 @@ def nodes(
     *,
     whole_tree: bool = False,
 ) -> list[Node]:
-    """Return the tree of changed pages below their parent pages. Deleted pages have their former positions. After the
-    pages follow the other changes, then the entries of `commented`: pages that have comments but no changes. With
-    `whole_tree` the tree has all pages of the space."""
+    """Return the tree of changed pages below their parent pages. Deleted pages keep their former positions. The other
+    changes follow the pages, then the entries in `commented`, which have comments but no changes. `whole_tree` adds the
+    unchanged pages."""
     by_key = {entry.key: entry for entry in entries}
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})
@@ -242,7 +242,7 @@ def _deleted_by_parent(
 
 
 def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[Node]]]) -> int:
-    """Return the position in `placed` after the first of `siblings` that is there. 0 if none is."""
+    """Return the position in `placed` after the first of `siblings` that `placed` contains. 0 if it contains none."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from octavo.tui.review.request_view import ChangeRequestScreen
 
 SAVE_DELAY = 1.0
-"""Seconds after a movement until the reading position is stored."""
+"""Delay in seconds before a new reading position is stored."""
 
 
 class ChangedTree:
@@ -85,7 +85,7 @@ class ChangedTree:
         return [self._entries[key] for key in islice((*keys[at:], *reversed(keys[:at])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
-        """Return the unsent drafts for the entry `key`."""
+        """Return the unsent drafts for the entry with the key `key`."""
         return self._unsent.get(key, ())
 
     # Drawing

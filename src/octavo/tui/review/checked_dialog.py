@@ -1,5 +1,4 @@
-"""Dialog before a write that cannot be undone. Octavo loads checks from the server, and loads them again before the
-write."""
+"""Confirmation dialog for writes that cannot be undone. The checks load when it opens, and again before the write."""
 
 from __future__ import annotations
 
@@ -27,14 +26,14 @@ ChecksT = TypeVar("ChecksT")
 
 @dataclass(frozen=True)
 class DialogContent:
-    """Content of a dialog once its checks are loaded."""
+    """Content of the dialog after the checks are loaded."""
 
     facts: tuple[Fact, ...]
     intro: str | None = None
-    """Replaces the introduction that is shown while the checks load."""
+    """Introduction once the checks are loaded. None keeps the introduction shown before."""
     after: str = ""
     blocked: str = ""
-    """Reason why the write is blocked. Empty if it is not."""
+    """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""
     """Text that you have to type to confirm. Empty if a key is enough."""
     why_typed: str = ""
@@ -46,7 +45,7 @@ class DialogContent:
 
 @dataclass(frozen=True)
 class CheckedWrite(Generic[ChecksT]):
-    """Write that needs a confirmation, with the checks to show before."""
+    """Write that is confirmed in a dialog, with the checks that the dialog shows."""
 
     title: str
     verb: str
@@ -61,8 +60,7 @@ class CheckedWrite(Generic[ChecksT]):
     """Loads the checks. Raises ApiError."""
     content: Callable[[ChecksT], DialogContent]
     send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
-    """Sends the write. Returns the changes since the checks, in sentences, if the write was not sent because of
-    them."""
+    """Sends the write. If something changed since the checks, sends nothing and returns the changes in sentences."""
     next_step: str
     """Sentence that tells you what to do if something changed since the checks."""
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
@@ -85,7 +83,7 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
 
 
 class CheckedDialog(Confirm, Generic[ChecksT]):
-    """Dialog that shows the checks of a write. The confirmation key `y` differs from the key that opens the dialog."""
+    """Dialog that shows the checks of a write, and is confirmed with `y`. No dialog is opened with `y`."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)

@@ -1,4 +1,4 @@
-"""Choices for conflicts: stored until they are saved in the change request."""
+"""Choices for conflicts, stored on this computer until they are saved in the change request."""
 
 from __future__ import annotations
 
@@ -189,7 +189,8 @@ def _save_resolved_pages(
     chosen: dict[str, Choice],
     head: str | None = None,
 ) -> None:
-    """Store which pages without conflict markers are resolved, because the server does not tell."""
+    """Store the resolved pages that have no conflict markers, because the server does not know which pages are
+    resolved."""
     pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
     update_fact = app.session.state.get_fact(fact)

@@ -66,7 +66,8 @@ class ConflictedPage:
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: Fields = field(default_factory=dict)
-    """Values of main and of the change request for fields such as the title, if the first conflict is about them."""
+    """Values of main and of the change request for conflicting fields, such as the title. The first conflict decides
+    them."""
     is_unmarked: bool = False
     """Whether the text has no conflict markers, so that the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
@@ -168,8 +169,8 @@ class OpenConflicts:
 async def merge_revisions(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, fact: Any
 ) -> MergeRevisions | None:
-    """Return the revisions of the merge or of the last update. None if they are unknown. Raises ApiError. `update_fact`
-    is what Octavo stored before it updated the change request."""
+    """Return the revisions of the merge or of the last update. None if they are unknown. Raises ApiError. `fact` has
+    the revisions that Octavo stored before an update."""
     stored = stored_revisions(fact)
     if change_request.status == "merged":
         revision = await _revision(live, at, change_request.revision_merged)
@@ -236,9 +237,9 @@ async def find_conflicts(
     server_revisions: MergeRevisions | None = None,
     resolved_pages: Collection[str] = (),
 ) -> OpenConflicts:
-    """Return the conflicts among the `changed` pages at `at`, whose revision is `revision`. Raises ApiError.
-    `server_revisions` are the merged revisions if the server reported conflicts, which it may not mark in the text.
-    Pages in `resolved_pages` are searched for conflict markers only."""
+    """Return the conflicts on the `changed` pages of the content at `at`. Raises ApiError. `server_revisions` are the
+    merged revisions if the server reported conflicts, which may have no markers. The pages in `resolved_pages` are only
+    searched for conflict markers."""
     tree = await live.fetch(content.ListPages(at=at))
     changed_ids = {change.page.id for change in changed.changes if change.page}
     pages = [page for page in tree.walk() if page.id in changed_ids and page.type == "document"]
@@ -283,7 +284,7 @@ async def _revisions(
 
 @dataclass(frozen=True)
 class _PageReader:
-    """Reads the pages at `at`, and the versions of these pages that were merged."""
+    """Reads pages of a change request, and the versions of these pages that were merged."""
 
     live: Live
     at: ChangeRequestRef | SpaceRef
@@ -291,7 +292,8 @@ class _PageReader:
     triple: tuple[Revision, Revision, Revision] | None
 
     async def page(self, page: Page, fields: Fields, *, is_merged: bool, is_reported: bool) -> ConflictedPage | None:
-        """Return the page if it has conflicts. A page without conflict markers is checked only if `is_merged`."""
+        """Return the page with its conflicts. None if it has none. A page without conflict markers is checked only if
+        `is_merged`."""
         source = await self._text(self.at, page.id)
         markers = find_markers(source)
         if not markers and not is_merged:
@@ -371,7 +373,7 @@ class _PageReader:
 
 
 def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set the page that has the text now on conflicts about text that main deleted."""
+    """Set `page_of_base_text` on conflicts about deleted text that main has on another page."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [

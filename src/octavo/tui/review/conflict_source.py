@@ -42,7 +42,7 @@ class ConflictSource:
 
     @property
     def label(self) -> str:
-        """Return the name of this side in a text with both sides."""
+        """Return the name of the change request in a text with both sides of a conflict."""
         return f"#{self.change_request.number}"
 
     @property

@@ -225,11 +225,9 @@ class ConflictsScreen(View):
                     "press ctrl+s to save  " if is_ready else "review the suggestions  ", "$success"
                 )
             else:
-                foot = (
-                    "Press ctrl+s to save the resolved pages."
-                    if is_ready
-                    else "To save a page, resolve all its conflicts."
-                )
+                foot = "To save a page, resolve all its conflicts."
+                if is_ready:
+                    foot = "Press ctrl+s to save the resolved pages."
         elif conflicts is not None:
             progress = Content.styled(" No conflicts  ", "$success")
             if change_request.outdated:
@@ -298,7 +296,7 @@ class ConflictsScreen(View):
             return "Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e."
         return None
 
-    def why_not_use(self, how: ChoiceKind | Literal["edit"]) -> str | None:
+    def why_not_use(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
         """Return why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
         if (why := self._why_not_editable()) is not None:
             return why
@@ -309,15 +307,15 @@ class ConflictsScreen(View):
             return "No conflict is selected."
         if isinstance(conflict, PageConflict) and not all(conflict.effects):
             return "This conflict has no versions to choose from."
-        if (isinstance(conflict, PageConflict) or conflict.kind == FIELDS) and how not in SIDES:
+        if (isinstance(conflict, PageConflict) or conflict.kind == FIELDS) and kind not in SIDES:
             return "You can keep only one version here. Press m or t to choose a version."
-        if conflict.kind == "moved" and how == "both":
+        if conflict.kind == "moved" and kind == "both":
             return "The text can be in only one place. Press m or t to choose the place."
-        if conflict.kind in NEVER_BOTH and how == "both":
+        if conflict.kind in NEVER_BOTH and kind == "both":
             return (
                 "You can keep only one version here. Press m or t to choose a version, or e to write another version."
             )
-        if how == "words" and isinstance(conflict, ConflictView) and "words" not in conflict.outcomes:
+        if kind == "words" and isinstance(conflict, ConflictView) and "words" not in conflict.outcomes:
             return "Both sides changed the same words, so Octavo has no suggestion."
         return None
 
@@ -426,15 +424,13 @@ class ConflictsScreen(View):
             self.ask_again()
 
     def _close(self, pages: tuple[str, ...]) -> bool:
-        """Close the view if all conflicts are resolved once `pages` are saved. Return whether the view was closed."""
+        """Close the view if no conflicts are left after `pages` were saved. Return whether the view was closed."""
         open_conflicts, resolved = self._open_conflicts, self._choices.saved_conflicts
         if open_conflicts is None or not is_whole(self) or self.app.screen is not self:
             return False
-        has_tree_conflicts = any(
-            tree_conflict.can_choose and tree_conflict.name not in resolved
-            for tree_conflict in open_conflicts.tree_conflicts
-        )
-        if has_tree_conflicts or any(page.page not in pages and page.unresolved(()) for page in open_conflicts.pages):
+        if any(each.can_choose and each.name not in resolved for each in open_conflicts.tree_conflicts) or any(
+            page.page not in pages and page.unresolved(()) for page in open_conflicts.pages
+        ):
             return False
         self.app.pop_screen()
         return True
@@ -451,7 +447,7 @@ _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
 def row_of(item: ConflictedPage | TreeConflict, choices: Mapping[str, Choice]) -> Row:
-    """Return the row of a page with the number of its resolved conflicts, or of a conflict in the page tree."""
+    """Return the row of a page, with the number of its resolved conflicts, or the row of a tree conflict."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):
         text = Content.assemble((_SIGNS.get(item.kind, "~"), "$warning"), " ", safe(item.title))

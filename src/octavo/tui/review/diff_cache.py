@@ -33,7 +33,7 @@ class Sides:
     """The two compared revisions."""
 
     old: RevisionRef | None
-    """None if the revision is unknown."""
+    """Revision that the new side is compared with. None if it is unknown."""
     new: ContentRef
     old_name: str = ""
     """Name of the old revision. Empty if it is the base of the change request."""
@@ -88,8 +88,8 @@ class DiffCache:
         self._background.clear()
 
     def drop_others(self) -> None:
-        """Drop all diffs but the last shown diff, until a diff is shown again. The user may have several change
-        requests open, and each has a cache."""
+        """Drop all diffs except the last shown diff, and cache no more until a diff is shown again. Several change
+        requests may be open, each with a cache."""
         self._is_reduced = True
         for key in self._cache.keys() - {self._shown}:
             del self._cache[key]
@@ -103,7 +103,7 @@ class DiffCache:
         return found
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of a page, before all other comparisons. Raises ApiError."""
+        """Return the diff of a page. Other comparisons wait until this diff is done. Raises ApiError."""
         if (found := self.cached(page)) is not None:
             return found
         self._waiting_count += 1

@@ -60,7 +60,7 @@ class DraftConflicts(ConflictSource):
         return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
 
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Save the draft with the choices applied and send it, as after an edit."""
+        """Apply the choices to the draft, store the draft and send it."""
         (page,) = conflicts.pages
         chosen = choices.all
         text = page.text(chosen, self.label)

@@ -56,7 +56,7 @@ def undecided(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return whether a change request can still be decided, because a needed fact has not failed to load."""
+    """Return whether a needed fact is still loading for any of the change requests."""
     return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
 
 

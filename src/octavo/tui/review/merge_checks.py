@@ -58,7 +58,7 @@ class Checks:
     with_markers: tuple[str, ...]
     """Titles of pages with conflict markers in their text."""
     live: str
-    """Sentence that says where readers see the merge."""
+    """Sentence that names the sites on which readers see the merge."""
     checked_at: datetime
     is_on_main: bool = False
     """Whether main already has all changes."""
@@ -172,7 +172,7 @@ class _Effects:
     with_markers: tuple[str, ...] = ()
     """Titles of pages with conflict markers in their text."""
     duplicates: tuple[DuplicatePage, ...] = ()
-    """Pages that get a sibling of the same name, if main has not changed."""
+    """Pages that get a sibling of the same name. Empty if main has changed."""
 
 
 async def _load_effects(
@@ -199,11 +199,9 @@ async def _load_effects(
     elif markers.unread:
         note = f"{wording.plural(markers.unread, 'page')} not checked for conflict markers"
         facts.insert(0, Fact("care", "markers", note))
-    duplicates = (
-        ()
-        if change_request.outdated
-        else tuple(await asyncio.to_thread(find_duplicates, trees.old_tree.pages, trees.new_tree.pages))
-    )
+    duplicates: tuple[DuplicatePage, ...] = ()
+    if not change_request.outdated:
+        duplicates = tuple(await asyncio.to_thread(find_duplicates, trees.old_tree.pages, trees.new_tree.pages))
     return _Effects(sites, tuple(facts), titles, duplicates)
 
 
@@ -361,7 +359,7 @@ _MAIN_RULES = {
 
 
 def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
-    """Return the row of the predicted conflicts, with the rule for conflicts that leave no markers."""
+    """Return the row of the predicted conflicts. It tells which side wins in conflicts without markers."""
     if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
     if names := prediction.names:
@@ -380,7 +378,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
 
 
 def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
-    """Return rows with the paragraphs that will be merged word by word, because nobody has read the merged text yet."""
+    """Return rows with the paragraphs that will be merged word by word. The user has to check these texts."""
     facts = [
         Fact("care", MERGED_TEXT, f"{each.name}: “{_quote(each.text)}” Check whether the merged text makes sense.")
         for each in prediction.suggestions[:3]

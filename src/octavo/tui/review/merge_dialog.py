@@ -1,4 +1,4 @@
-"""The merge dialog: it loads the merge checks, shows the changes, merges, and shows the result."""
+"""The merge dialog, which shows the merge checks and the changes, then merges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:
-    """Return the dialog that shows the checks, the changes and the conflicts, then merges."""
+    """Return the merge dialog of a change request."""
     space = app.workspace.space(at.space_id)
     return CheckedDialog(
         app,
@@ -49,12 +49,10 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
 def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogContent:
     if checks.why_no_effect:
         archive = offer_to_archive(app, at, checks.change_request)
-        warning = (
-            f"{checks.why_no_effect} {ARCHIVE_HINT}"
-            if checks.can_merge and archive is not None
-            else why_blocked(checks)
-        )
-        return DialogContent(facts=checks.facts, intro=checks.change_request.title, blocked=warning, archive=archive)
+        reason = why_blocked(checks)
+        if checks.can_merge and archive is not None:
+            reason = f"{checks.why_no_effect} {ARCHIVE_HINT}"
+        return DialogContent(facts=checks.facts, intro=checks.change_request.title, blocked=reason, archive=archive)
     after = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
@@ -107,8 +105,8 @@ def why_typed(checks: Checks) -> str:
 
 
 async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge the checked revision once and show the result. Return the changes since the checks in sentences if nothing
-    was sent because of them. Otherwise return an empty string."""
+    """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
+    return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
     sent = await merge(app.session.live, at, checked)
@@ -125,7 +123,7 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
 
 
 def result_message(sent: SendResult[MergeResult], name: str) -> str:
-    """Return the result of the merge of `name` in sentences."""
+    """Return a message with the result of the merge of the change request `name`."""
     if sent.kind != "done" or sent.message:
         return sent.message
     if sent.result is not None and sent.result.result == "conflicts":

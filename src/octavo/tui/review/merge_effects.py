@@ -268,7 +268,7 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
-    """Return a sentence that says where readers see the merge."""
+    """Return a sentence that names the sites on which readers see the merge."""
     if published_on:
         names = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in published_on]
         return f"The merged changes will go live immediately on {name_first(names)}."
@@ -362,7 +362,7 @@ def _is_redirected(path: str, sources: set[str]) -> bool:
 
 
 def name_first(names: Sequence[str]) -> str:
-    """Return the first names and the number of the others."""
+    """Return the first `MAX_NAMES` names and the number of the others."""
     return ", ".join(names[:MAX_NAMES]) + (f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
 
 

@@ -90,11 +90,8 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     found = [Fact("ok", "reverts", pages or "nothing")]
     if planned.later_edited:
         titles = name_first([page.title for page in planned.later_edited])
-        found.append(
-            Fact(
-                "care", "edited later", f"{titles} · later edits will be kept, and conflicts will be marked in the text"
-            )
-        )
+        text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
+        found.append(Fact("care", "edited later", text))
     found += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
     if len(planned.not_reverted) > MAX_LINES:
         found.append(Fact("care", "not reverted", f"and {len(planned.not_reverted) - MAX_LINES} more"))

@@ -1,4 +1,4 @@
-"""The revert of a merge: the plan from the revisions before the merge, after the merge and now, and its edits."""
+"""Plan and edits that revert a merge, made from the revisions before the merge, after the merge and now."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ class LaterEditedPage:
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Values of fields, such as the title, before the merge."""
     merges_text: bool = True
-    """Whether the text may have to be reverted."""
+    """Whether the merge may have changed the text."""
 
 
 @dataclass(frozen=True)
 class RevertPlan:
-    """Changes that revert a merge, and the changes that stay."""
+    """Changes that revert a merge, and sentences about the changes that cannot be reverted."""
 
     restored: tuple[Page, ...] = ()
     """Pages that the merge deleted. Parent pages come before their subpages."""
     reverted: tuple[Page, ...] = ()
-    """Pages that the merge edited, without later edits."""
+    """Pages that the merge edited and that have no later edits."""
     later_edited: tuple[LaterEditedPage, ...] = ()
     moved: tuple[tuple[Page, str | None, int], ...] = ()
     """Pages that the merge moved, each with the former parent page and position."""
     deleted: tuple[Page, ...] = ()
     """Pages that the merge created."""
     not_reverted: tuple[str, ...] = ()
-    """Sentences that say what stays and why."""
+    """Sentences about the changes that cannot be reverted, with the reasons."""
 
     def __bool__(self) -> bool:
         return bool(self.restored or self.reverted or self.later_edited or self.moved or self.deleted)
@@ -192,7 +192,7 @@ class _Planner:
                 yield page, former, self._before.place(page_id)
 
     def _deleted(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
-        """Return the created pages that can be deleted: they have no later edits and no subpages that stay."""
+        """Return the created pages that can be deleted, which have no later edits and no remaining subpages."""
         created = [page for page in pages if page in self._now.pages]
         edited = {page for page in created if page in self._changed_later or not self._has_ids}
         remaining = set(self._now.pages) - set(created) - moved_ids | edited

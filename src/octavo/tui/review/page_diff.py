@@ -212,11 +212,9 @@ class PageDiff:
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
                 lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_lines(drafts)]
             self.pane.contents.set_threads(lines)
-        before, self.pane.contents.threads_elsewhere = (
-            self.pane.contents.threads_elsewhere,
-            any(each.is_open_thread for each in self._threads.all),
-        )
-        if before != self.pane.contents.threads_elsewhere:
+        has_open = any(each.is_open_thread for each in self._threads.all)
+        if self.pane.contents.threads_elsewhere != has_open:
+            self.pane.contents.threads_elsewhere = has_open
             self._view.refresh_bindings()
         self.go_to_pending_thread()
 
@@ -253,7 +251,7 @@ class PageDiff:
                 self.page_discussion.open_thread(thread.id)  # An entry without a text has no position for its threads.
 
     def _find_wanted_thread(self) -> None:
-        """Select the entry of the wanted thread once both are loaded."""
+        """Select the entry of the wanted thread once the entry and the thread are loaded."""
         thread = self._wanted_thread
         if thread is None or all(each.id != thread.id for each in self._threads.all):
             return
@@ -440,7 +438,7 @@ def entry_of(thread: Comment) -> str:
 
 
 def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
-    """Return the next of `keys` after `here` with an open thread, or the previous one if `step` is -1. None at the
+    """Return the next of `keys` after `current` with an open thread, or the previous key if `step` is -1. None at the
     end."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])

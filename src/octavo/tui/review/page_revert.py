@@ -1,4 +1,4 @@
-"""Reverting the changes of a change request to one block or to a whole page."""
+"""Command that reverts the changes to a block or to a page of a change request."""
 
 from __future__ import annotations
 
@@ -84,12 +84,8 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
 
 async def _ask_to_revert_block(app: Shell, revert: PageRevert, block: Block) -> None:
     try:
-        old, new = await asyncio.gather(
-            *(
-                page_source(app.session.live, RevisionRef(space_id=revert.at.space_id, revision_id=each), revert.page)
-                for each in (revert.base, revert.head)
-            )
-        )
+        refs = [RevisionRef(space_id=revert.at.space_id, revision_id=each) for each in (revert.base, revert.head)]
+        old, new = await asyncio.gather(*(page_source(app.session.live, each, revert.page) for each in refs))
     except ApiError as error:
         app.say(f"Could not load {revert.title}: {error}", tone="failed")
         return

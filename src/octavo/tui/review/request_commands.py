@@ -38,11 +38,8 @@ _NO_MARKDOWN = (
 
 def _merge(app: Shell, request: RequestTarget) -> None:
     if len(request.selected) > 1:
-        queue = [
-            QueuedMerge(each.ref(SpaceRef(space_id=each.space)), each, _space_title(app, each))
-            for each in request.selected
-            if each.space
-        ]
+        refs = [(each, each.ref(SpaceRef(space_id=each.space))) for each in request.selected if each.space]
+        queue = [QueuedMerge(ref, each, _space_title(app, each)) for each, ref in refs]
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
         app.push_screen(merge_dialog(app, request.at, request.change_request))
@@ -64,11 +61,9 @@ def _why_no_merge(app: Shell, request: RequestTarget) -> str | None:
         if why := not_allowed_in(app, each.space, "merge"):
             return f"{name} cannot be merged: {why} Press x to remove it from the selection."
     count = len(request.selected)
-    return (
-        f"You can merge at most {MAX_MERGES} change requests at a time, but {count} are selected."
-        if count > MAX_MERGES
-        else None
-    )
+    if count > MAX_MERGES:
+        return f"You can merge at most {MAX_MERGES} change requests at a time, but {count} are selected."
+    return None
 
 
 def _space_title(app: Shell, each: ChangeRequest) -> str:
@@ -143,7 +138,7 @@ def comment_on_whole(app: Shell, request: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Condition of the comment on a change request as a whole."""
+"""Returns why you cannot comment on the change request as a whole. None if you can."""
 
 
 def _ready_label(app: Shell, request: RequestTarget) -> str | None:

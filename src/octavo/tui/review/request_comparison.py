@@ -36,7 +36,7 @@ _NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
 FIRST_LIMIT, MAX_LIMIT = 100, 1000
 """Number of changes that are loaded first, and the most that the server lists. Octavo finds the others itself."""
 PREDICTION_DELAY = 0.6
-"""Seconds until the merge is predicted, so that the first diff loads before."""
+"""Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 
 
 class Comparison:
@@ -65,7 +65,8 @@ class Comparison:
         """Whether another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[Sides, Changes, tuple[ChangedPage, ...]] | None = None
-        """Complete changes if the server lists only some, with the revisions and the list that they belong to."""
+        """All changes, if the server lists only some. The revisions and the incomplete list tell when to load them
+        again."""
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages that may conflict with main, as far as they are predicted."""
         self.is_on_main = False
@@ -73,7 +74,7 @@ class Comparison:
         self._predicted_for = ""
         self._limit = FIRST_LIMIT
         self.error_text = ""
-        """Error of the last load of the changes. Empty if it succeeded."""
+        """Error message of the last request for the changes. Empty if it succeeded."""
         self.reviews: tuple[Review, ...] = ()
         """All reviews, newest first."""
 
@@ -96,13 +97,13 @@ class Comparison:
             self.diffs.stop()
 
     def drop_others(self) -> None:
-        """Drop all diffs but the shown diff, to save memory while another view is open."""
+        """Drop all diffs except the shown diff, to save memory while another view is open."""
         if self.sides is not None:
             self.diffs.drop_others()
 
     def replace_worker(self, group: str, work: WorkType[None]) -> None:
-        """Run `work` in place of the other work of the group. `work` is a function, so that no coroutine stays
-        unawaited if the worker is canceled before it starts."""
+        """Run `work` and cancel other workers of the group. `work` is a function, so that no coroutine stays unawaited
+        if the worker is canceled early."""
         self._view.run_worker(work, exclusive=True, group=group)
 
     @property
@@ -310,7 +311,7 @@ class Comparison:
 
     @property
     def my_review(self) -> Review | None:
-        """Return your last review of a known revision. None if there is none."""
+        """Return your last review that names a revision. None if there is none."""
         me = self._view.shell.workspace.me
         mine = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(mine, None)

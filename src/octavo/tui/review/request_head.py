@@ -1,4 +1,4 @@
-"""The first line and the reviewers in the view of a change request, and its position in the status line."""
+"""The first line and the reviewers in the view of a change request, and the position in the status line."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.changing_text import ChangingText
 
 MAX_REVISIONS = 5
-"""Maximum number of reviewed revisions for which Octavo counts the pages that changed since."""
+"""Maximum number of reviewed revisions for which Octavo counts the later changed pages."""
 
 
 class RequestHead:
-    """Writes the first line `#head` and the list of reviewers `#standing` of a change request."""
+    """Draws the first line `#head` and the list of reviewers `#standing` of a change request."""
 
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
@@ -37,7 +37,7 @@ class RequestHead:
         self._pending: tuple[OutboxEntry, ...] = ()
         """Pending comments in the first line when it was last drawn."""
         self._changed_since: dict[str, int] = {}
-        """Number of pages that changed since a reviewed revision, by revision ID."""
+        """Number of pages that changed after a reviewed revision, by revision ID."""
 
     def start(self) -> None:
         """Follow the requested reviewers and the contributors."""
@@ -56,8 +56,8 @@ class RequestHead:
         self.draw()
 
     def show_reviews(self, *, renew: bool = False) -> None:
-        """Draw the reviews, and count the pages that changed since each of them. `renew` discards the earlier counts,
-        because the change request has a new revision."""
+        """Draw the reviews, and count the pages that changed after each review. With `renew` all pages are counted
+        again, because the change request has a new revision."""
         if renew:
             self._changed_since.clear()
         self.draw()

@@ -42,9 +42,9 @@ from octavo.tui.widgets.wording import plural, short_age
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
 CHECKED_AT_ONCE = 200
-"""Change requests whose facts are loaded for a filter at first, and with each step to the end of the list."""
+"""Number of change requests whose facts are loaded for a filter at first, and again at the end of the list."""
 _ROW_MARGIN = 6
-"""Cells of a row that the second line cannot use."""
+"""Number of cells of a row that the second line cannot use."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -231,7 +231,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.status(where, self.rows.extent.said + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
-        """Return the title of the space of a change request. Empty if it is undecided."""
+        """Return the title of the space of a change request. Empty if it is unknown."""
         space = self.shell.workspace.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
@@ -295,12 +295,8 @@ class ChangesScreen(ListView[ChangeRequest]):
     def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
         """Load the facts that the filters need for `unknown`, and show how many are missing or failed."""
         needed = [each.needs for each in self.filters.by if each.needs is not None]
-        causes = [
-            cause
-            for change_request in unknown
-            for fact in needed
-            if (cause := self.statuses.of(change_request).unread.get(fact))
-        ]
+        unread = [self.statuses.of(each).unread for each in unknown]
+        causes = [each[fact] for each in unread for fact in needed if fact in each]
         pending = [each for each in unknown if not any(fact in self.statuses.of(each).unread for fact in needed)]
         if pending:
             self._progress = f" · checking {len(pending)} more"

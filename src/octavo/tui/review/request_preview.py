@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_PAGES = 60
 _NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
 SELECTION_DELAY = 0.12
-"""Seconds that a change request is selected before Octavo loads the details."""
+"""Delay in seconds before the details of a selected row are loaded."""
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
@@ -61,7 +61,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         return cast("View", self.screen)
 
     def show(self, change_request: ChangeRequest, space: SpaceRef) -> None:
-        """Show `change_request`. The details load once the selection stays for `SELECTION_DELAY` seconds."""
+        """Show `change_request`. The details are loaded after `SELECTION_DELAY` seconds."""
         if self._change_request is None or self._change_request.id != change_request.id:
             self.scroll_home(animate=False)
             self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
@@ -73,7 +73,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         self._draw()
 
     def clear(self) -> None:
-        """Show nothing, because no change request is selected."""
+        """Show an empty preview, because no change request is selected."""
         if self._timer is not None:
             self._timer.stop()
         self._change_request = None
@@ -132,12 +132,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
         status = self._status_of(change_request)
         notes: list[Content] = []
         if change_request.status == "merged":
-            notes.append(
-                Content.styled(
-                    f"✓ {merged_by(change_request)}. Press Z to create a change request that reverts the merge.",
-                    "$success",
-                )
-            )
+            hint = "Press Z to create a change request that reverts the merge."
+            notes.append(Content.styled(f"✓ {merged_by(change_request)}. {hint}", "$success"))
         if status.is_on_main:
             notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {ARCHIVE_HINT}", "$success"))
         elif status.outdated:
@@ -185,11 +181,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
             is_outdated = change_request is not None and review.revision not in (None, change_request.revision)
             mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
             word = "approved" if approved else "requested changes"
-            lines.append(
-                Content.assemble(
-                    mark, f"{review.reviewer.name} {word}", (" · outdated" if is_outdated else "", "$warning")
-                )
-            )
+            note = " · outdated" if is_outdated else ""
+            lines.append(Content.assemble(mark, f"{review.reviewer.name} {word}", (note, "$warning")))
             if review.comment is not None and (comment := plain_text(review.comment.body.text)):
                 lines.append(Content.styled(comment, "$octavo-muted"))
         me = self.view.shell.workspace.me

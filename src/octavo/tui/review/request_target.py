@@ -1,4 +1,4 @@
-"""The change request that the commands of a view act on, and the conditions of these commands."""
+"""The change request that the commands of a view act on, and the reasons why commands are disabled."""
 
 from __future__ import annotations
 
@@ -70,17 +70,18 @@ def why_not_allowed(app: Shell, request: RequestTarget, permission: str, *states
 
 
 def requires(permission: str, *states: str) -> WhyNot:
-    """Return a condition for commands on one change request with the `permission` and one of the `states`."""
+    """Return a function that tells why a command is disabled: it needs `permission` and a change request in one of
+    `states`."""
     return for_single(lambda app, request: why_not_allowed(app, request, permission, *states))
 
 
 def for_single(why_not: WhyNot) -> WhyNot:
-    """Return a condition that also fails if several change requests are selected."""
+    """Return a function that tells why a command is disabled, and that also allows only one selected change request."""
     return lambda app, request: why_not_alone(request) or why_not(app, request)
 
 
 def is_in(*states: str) -> Callable[[Shell, RequestTarget], bool]:
-    """Return a test for commands: the selected change requests, else the current one, include one of the `states`."""
+    """Return a function that tells whether any of the targets of a command is in one of `states`."""
     return lambda app, request: any(each.status in states for each in request.targets)
 
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 DRAW_DELAY = 0.15
-"""Seconds in which further sizes are awaited, so that they are drawn together."""
+"""Delay in seconds before new sizes of changes are drawn, so that several sizes are drawn together."""
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:

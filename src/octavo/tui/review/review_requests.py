@@ -1,4 +1,4 @@
-"""Requesting reviews of a change request, and withdrawing review requests."""
+"""Commands and dialog that request reviews of a change request and withdraw review requests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
 
 _REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT = "recent reviewers"
-"""Name of the fact with the people whose review you requested, the last first."""
+"""Stored name of the list of the people whose review you requested, newest first."""
 _MAX_RECENT = 8
 
 

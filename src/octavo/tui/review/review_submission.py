@@ -1,4 +1,4 @@
-"""Submitting a review with its pending comments, and withdrawing a review."""
+"""Commands and dialogs that submit a review with its pending comments, or withdraw a review."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def why_no_review(app: Shell, request: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, request: RequestTarget) -> bool:
-    """Return whether the key bar offers a review. It does not for your own change request, although the server accepts
-    it."""
+    """Return whether the key bar offers a review. Your own change request is excluded, although the server accepts a
+    review."""
     me, author = app.workspace.me, request.change_request.created_by
     return is_in(*UNDECIDED)(app, request) and (me is None or author is None or author.id != me.id)
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from octavo.tui.shell.view import View
 
 MAX_FOLLOWED = 60
-"""Maximum number of change requests that are kept up to date. The others keep their last loaded status."""
+"""Maximum number of change requests whose status is kept up to date. Other change requests keep their last loaded
+status."""
 MAX_PARALLEL = 4
-"""Change requests whose facts are loaded in parallel for a filter or a sort order."""
+"""Number of change requests whose facts are loaded in parallel for a filter or a sort order."""
 _ALL = "all of a list"
 
 
@@ -98,7 +99,7 @@ class StatusLoader:
             self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
 
     def load(self, among: Iterable[ChangeRequest], facts: Collection[Fact]) -> None:
-        """Load the facts of all these change requests, except the facts that are loaded or loading."""
+        """Load the missing facts of the change requests."""
         missing = [each for each in among if each.id not in self._loading and each.space is not None]
         if missing:
             self._loading |= {each.id for each in missing}
@@ -174,11 +175,8 @@ class StatusLoader:
 
     def _sides(self, change_request: ChangeRequest) -> tuple[str | None, ...]:
         space = self._view.shell.workspace.space(change_request.space or "")
-        return (
-            change_request.base,
-            change_request.revision,
-            space.revision if space is not None and change_request.outdated else None,
-        )
+        main = space.revision if space is not None and change_request.outdated else None
+        return change_request.base, change_request.revision, main
 
     def _needs_prediction(self, change_request: ChangeRequest) -> bool:
         found = self._facts.get(change_request.id)

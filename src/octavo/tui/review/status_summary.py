@@ -17,7 +17,7 @@ from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 Fact = Literal["reviews", "requested", "conflicts"]
-"""Facts of a status that the server is asked for separately."""
+"""Facts of a status that are loaded in separate requests."""
 FACTS: tuple[Fact, ...] = ("reviews", "requested", "conflicts")
 
 
@@ -91,8 +91,8 @@ def is_predicted(change_request: ChangeRequest) -> bool:
 
 
 def line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
-    """Return the labels, such as the space and the author, and the status, in one line of at most `width` cells. In a
-    narrow line the last facts get shorter first, then the first labels are omitted. No fact is omitted."""
+    """Return a line of at most `width` cells with the labels, such as the space and the author, and the status. In a
+    narrow line the last facts are shortened first, then the first labels are omitted. No fact is omitted."""
     facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
@@ -116,7 +116,7 @@ def line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
 
 
 def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Return each fact as texts of decreasing length, with a style. Facts without content are omitted."""
+    """Return the facts to show, each as three texts of decreasing length with a style."""
     facts: list[tuple[tuple[str, str, str], str]] = []
     if status.is_requested_from_me:
         facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
@@ -138,15 +138,9 @@ def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]
     if status.unread:
         facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
     if status.threads:
+        count = status.threads
         facts.append(
-            (
-                (
-                    f"● {plural(status.threads, 'open thread')}",
-                    f"● {plural(status.threads, 'thread')}",
-                    f"● {status.threads}",
-                ),
-                "$octavo-note",
-            )
+            ((f"● {plural(count, 'open thread')}", f"● {plural(count, 'thread')}", f"● {count}"), "$octavo-note")
         )
     return facts
 

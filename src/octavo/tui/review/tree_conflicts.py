@@ -22,7 +22,8 @@ _FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index"
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """Conflict that is not about a text. The change request has the page as the server left it."""
+    """Conflict about the position or the fields of a page, a file or a variable. The server has kept one of the
+    sides."""
 
     kind: str
     id: str
@@ -30,12 +31,11 @@ class TreeConflict:
     summary: str
     """Sentence that says what both sides did."""
     options: tuple[str, str] = ("", "")
-    """Results of the choices for main and for this change request, in sentences. Empty if there is nothing to
-    choose."""
+    """Effects of choosing main and of choosing this change request, in sentences. Empty if there is no choice."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """Edits for the choices main and this change request. None for a choice that the page already has."""
+    """Edits for choosing main and for choosing this change request. None if the page already is so."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
-    """Changed settings, such as the title or the position, for the choices main and this change request."""
+    """Changed settings, such as the title, after choosing main and after choosing this change request."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
@@ -66,7 +66,7 @@ class TreeConflict:
         return [self.name] if self.can_choose and self.name not in choices else []
 
     def edit(self, choice: Choice | None) -> ContentEdit | None:
-        """Return the edit for a choice. None without a choice, or if the page already has the choice."""
+        """Return the edit for a choice. None without a choice, or if no edit is needed."""
         return None if choice is None else self.edits[choice.kind == "request"]
 
     def outcome(self, choice: Choice | None) -> tuple[str, tuple[AttributeChange, ...]]:
@@ -78,8 +78,8 @@ class TreeConflict:
 
 
 def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:
-    """Return the edits for the choices. A page with a choice other than deletion survives the deletion of its parent
-    page: it moves to the position of the parent."""
+    """Return the edits for the choices. A kept page whose parent page is deleted moves to the position of the
+    parent."""
     chosen = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in chosen if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
@@ -173,11 +173,8 @@ def _tree_conflict(
     if here is None:
         return None
     if kind == "deleted":
-        return replace(
-            _deletion_conflict(here, title, trees, now, deletions),
-            below=_ids_below(here, ()),
-            position=_parent_and_index(now, here.id),
-        )
+        conflict = _deletion_conflict(here, title, trees, now, deletions)
+        return replace(conflict, below=_ids_below(here, ()), position=_parent_and_index(now, here.id))
     if kind in ("moved", "order") and trees[2].find(name) is not None:
         return _move_conflict(kind, here, title, trees[2], now)
     if kind == "field" and fields:
@@ -188,8 +185,8 @@ def _tree_conflict(
 def _deletion_conflict(
     here: Page, title: str, trees: Sequence[PageTree], now: PageTree, deletions: Collection[str]
 ) -> TreeConflict:
-    """Return the conflict about a page that one side deleted and the other changed. Subpages in `with_question` have a
-    conflict of their own."""
+    """Return the conflict about a page that one side deleted and the other side changed. Subpages in `deletions` have
+    conflicts of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
         summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
@@ -219,16 +216,13 @@ def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
 
 
 def _move_conflict(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
-    """Return the conflict about the position of a page that both sides moved. None if the change request has its own
-    position."""
+    """Return the conflict about a page that both sides moved. None if the page is where this change request put it."""
     parent, index = _parent_page_and_index(mine, here.id)
     if (parent.id if parent is not None else None, index) == _parent_and_index(now, here.id):
         return None
-    summary = (
-        "Both sides moved this page to different places."
-        if kind == "moved"
-        else "Both sides changed the order of these pages."
-    )
+    summary = "Both sides changed the order of these pages."
+    if kind == "moved":
+        summary = "Both sides moved this page to different places."
     descendants = {each.id for each in here.walk()}
     if parent is not None and (parent.id in descendants or now.find(parent.id) is None):
         return TreeConflict(kind, here.id, title, f"{summary} The page keeps its position in main.")
@@ -240,7 +234,8 @@ def _move_conflict(kind: str, here: Page, title: str, mine: PageTree, now: PageT
 
 
 def _field_conflict(here: Page, title: str, fields: Fields) -> TreeConflict | None:
-    """Return the conflict about fields that both sides changed. None if the change request has its own values."""
+    """Return the conflict about fields that both sides changed. None if the page has the values of this change
+    request."""
     mine = {name: value for name, (_, value) in fields.items()}
     if all(getattr(here, name) == value for name, value in mine.items()):
         return None
@@ -265,7 +260,7 @@ _DESCRIPTIONS = {
 
 
 def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the parent page and the position below it."""
+    """Return the parent page of a page, and the position of the page among its siblings."""
     parent, siblings = tree.above(page_id), tree.siblings(page_id)
     return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 

@@ -1,4 +1,4 @@
-"""Updating a change request from main: the dialog with the incoming changes, and resolving the conflicts."""
+"""Commands and dialog that update a change request from main, and open its conflicts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class UpdatePreview:
     """Checks before an update from main."""
 
     basis: MergeBasis
-    """The change request and the revision of main that it will be updated to."""
+    """The checked change request and revision of main."""
     incoming: tuple[content.Change, ...]
     prediction: merge_checks.ConflictPrediction
 
@@ -157,8 +157,8 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
 
 
 async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
-    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. Return the
-    changes since `preview` in sentences if nothing was sent because of them. Otherwise return an empty string."""
+    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. If something
+    changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty string."""
     change_request = preview.change_request
     # Stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
@@ -225,7 +225,8 @@ def open_conflicts(app: Shell, request: RequestTarget) -> None:
 def _open_conflicts_view(
     app: Shell, request: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
-    """Show the conflicts of `change_request`, or the conflicts of `merged_request` to resolve in `change_request`."""
+    """Show the conflicts of `change_request`, or the conflicts of `merged_request` that are resolved in
+    `change_request`."""
     # lazy: the view of conflicts, rarely opened
     from octavo.tui.review.conflict_source import ConflictSource
     from octavo.tui.review.conflicts import ConflictsScreen
@@ -236,11 +237,9 @@ def _open_conflicts_view(
         else:
             app.go(ToChangeRequest(written.ref(request.at.space), written))
 
-    app.push_screen(
-        ConflictsScreen(
-            ConflictSource(app, change_request, request.at.space, merged_request=merged_request, on_written=on_written)
-        )
-    )
+    space = request.at.space
+    source = ConflictSource(app, change_request, space, merged_request=merged_request, on_written=on_written)
+    app.push_screen(ConflictsScreen(source))
 
 
 async def _resolve_merged(app: Shell, request: RequestTarget) -> None:

@@ -1,4 +1,4 @@
-"""Pages of a change request that you viewed, and your reading position in each page, stored across restarts."""
+"""Stored marks on the viewed pages of a change request, and the reading position in each page."""
 
 from __future__ import annotations
 
@@ -23,23 +23,20 @@ class ViewedMarks:
         """Key of the last viewed page."""
         by_page = stored.get("within")
         by_page = by_page if isinstance(by_page, dict) else {}
-        self.positions = {
-            str(key): page_position
-            for key, fact in by_page.items()
-            if (page_position := position_from_json(fact)) is not None
-        }
+        positions = {str(key): position_from_json(fact) for key, fact in by_page.items()}
+        self.positions = {key: position for key, position in positions.items() if position is not None}
         """Reading positions by page key."""
         self._revision = ""
         self._needs_renewal = False
-        """Whether the marks belong to an earlier revision, so that `keep_unchanged` has to be called."""
+        """Whether the stored marks belong to an earlier revision, so that `keep_unchanged` has to be called."""
         self.keys: frozenset[str] = frozenset()
         """Keys of the viewed pages."""
         self.changed: frozenset[str] = frozenset()
         """Keys of the pages that changed after you viewed them."""
 
     def load(self, revision: str) -> str | None:
-        """Load the marks for `revision`. Return the revision of the stored marks if `revision` is a later revision. In
-        that case `keep_unchanged` has to be called with the pages that changed since. Otherwise return None."""
+        """Load the marks for `revision`. If the stored marks belong to an earlier revision, return that revision, and
+        expect a call of `keep_unchanged`. Otherwise return None."""
         before = self._state.get_fact(self._marks_key)
         before = before if isinstance(before, dict) else {}
         earlier = str(before.get("revision", ""))
@@ -53,8 +50,8 @@ class ViewedMarks:
         return None if is_same else earlier
 
     def keep_unchanged(self, changed: Collection[str] | None) -> None:
-        """Keep the marks of the earlier revision, except on pages in `changed`. None if the changed pages are
-        unknown."""
+        """Keep the marks of the earlier revision, except on the pages in `changed`. If `changed` is None, keep no
+        marks."""
         if not self._needs_renewal:
             return
         self._needs_renewal = False
