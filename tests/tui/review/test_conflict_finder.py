@@ -61,7 +61,7 @@ async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("here", "there", "name"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
 @pytest.mark.parametrize("side", ["main", "request"])
-async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
+async def test_chosen_side_is_saved_in_the_change_request(
     request: pytest.FixtureRequest, platform: Platform, live: Live, here: Work, there: Work, name: str, side: ChoiceKind
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
@@ -102,7 +102,7 @@ async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
     return desk, at, alpha
 
 
-async def test_what_met_is_read_off_the_revisions(platform: Platform, live: Live) -> None:
+async def test_merged_revisions_are_found_from_their_parents(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     base = (await desk.get(at)).base
     for number in (1, 2):
@@ -118,7 +118,7 @@ async def test_what_met_is_read_off_the_revisions(platform: Platform, live: Live
         await desk.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
 
 
-async def test_what_was_edited_since_the_update_is_kept(platform: Platform, live: Live) -> None:
+async def test_edit_after_the_update_is_kept(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
     marked = (await desk.page("Alpha", at)).markdown or ""
@@ -133,7 +133,7 @@ async def test_what_was_edited_since_the_update_is_kept(platform: Platform, live
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\n3, since.\n\nFour there.\n"
 
 
-async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platform, live: Live) -> None:
+async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live: Live) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     alpha, beta = await desk.id("Alpha"), await desk.id("Beta")
     texts = [(PAGES[0].replace("One", who).replace("Three", who), f"# Beta\n\n{who}.\n") for who in ("Here", "There")]
@@ -148,7 +148,7 @@ async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platf
     assert found.count_unresolved({first: Choice("main"), third: Choice("request")}) == 1
 
 
-async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform: Platform, live: Live) -> None:
+async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     assert (await desk.merge(at)).result == "conflicts"
     merged = await live.fetch(change_requests.Get(at=at))
@@ -167,9 +167,7 @@ async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform:
 
 
 @pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("request", "There")])
-async def test_the_title_is_what_the_heading_becomes(
-    platform: Platform, live: Live, side: ChoiceKind, title: str
-) -> None:
+async def test_title_follows_the_chosen_heading(platform: Platform, live: Live, side: ChoiceKind, title: str) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     beta = await desk.id("Beta")
     at = await desk.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))
@@ -183,7 +181,7 @@ async def test_the_title_is_what_the_heading_becomes(
     assert (page.id, page.markdown) == (beta, f"# {title}\n\nWords of beta.\n")
 
 
-def test_what_no_edit_can_change_is_said_in_words() -> None:
+def test_conflicts_without_an_edit_have_no_choices() -> None:
     three = [
         content.Revision(
             id=f"r{number}",
@@ -202,7 +200,7 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
     assert all("Press o to open the change request in the browser." in each for each in said.values())
 
 
-async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: Platform, live: Live) -> None:
+async def test_conflicts_without_markers_are_found_by_merging_again(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     about = await desk.get(at)
     told = MergeRevisions(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")

@@ -85,7 +85,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     state.close()
 
 
-async def test_pages_are_compared_ahead_two_at_a_time_and_cached(review: Review) -> None:
+async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -> None:
     review.gate.hold()
     review.comparisons.prefetch(review.pages.values())
     await asyncio.sleep(0.01)
@@ -102,7 +102,7 @@ async def test_pages_are_compared_ahead_two_at_a_time_and_cached(review: Review)
     assert len(review.gate.asked) == asked, "a diff that is there is not made again"
 
 
-async def test_the_page_on_show_comes_before_what_is_made_ahead(review: Review) -> None:
+async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
     review.gate.hold()
     review.comparisons.prefetch(review.pages.values())
     await asyncio.sleep(0.01)
@@ -115,7 +115,7 @@ async def test_the_page_on_show_comes_before_what_is_made_ahead(review: Review) 
     assert review.asked_of("Page 5") == 2
 
 
-async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_until_they_are_wanted(
+async def test_prefetched_pages_have_low_priority_until_they_are_shown(
     review: Review,
 ) -> None:
     urgencies: dict[str, IsWaitedFor] = {}
@@ -147,7 +147,7 @@ async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_unt
     assert waited_for("Page 3") == [False, False]
 
 
-async def test_page_wanted_in_the_moment_it_is_begun_ahead_is_waited_for(review: Review) -> None:
+async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Review) -> None:
     urgencies: list[bool] = []
     send = review.gate._send
 
@@ -162,7 +162,7 @@ async def test_page_wanted_in_the_moment_it_is_begun_ahead_is_waited_for(review:
     assert urgencies == [True, True]
 
 
-async def test_nothing_more_is_asked_ahead_when_that_fails(review: Review) -> None:
+async def test_failed_prefetch_stops_the_prefetching(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(4))
     review.comparisons.prefetch(review.pages.values())
     await review.settle()
@@ -171,13 +171,13 @@ async def test_nothing_more_is_asked_ahead_when_that_fails(review: Review) -> No
     assert not (await review.comparisons.compare(review.pages["Page 4"])).diff.is_empty
 
 
-async def test_a_page_on_show_that_cannot_be_read_says_why(review: Review) -> None:
+async def test_failed_diff_of_the_shown_page_raises(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(2))
     with pytest.raises(ApiError, match="network is down"):
         await review.comparisons.compare(review.pages["Page 4"])
 
 
-async def test_other_sides_forget_what_was_compared(review: Review) -> None:
+async def test_other_sides_clear_the_cache(review: Review) -> None:
     page = review.pages["Page 1"]
     await review.comparisons.compare(page)
     sides = review.comparisons._sides
@@ -198,7 +198,7 @@ async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest
     assert len(review.comparisons.sizes) == 8, "how much changed stays known"
 
 
-async def test_at_rest_only_what_was_looked_at_last_is_kept_until_one_looks_again(review: Review) -> None:
+async def test_dropping_others_keeps_the_shown_diff(review: Review) -> None:
     pages = [review.pages[f"Page {number}"] for number in range(6)]
     await review.comparisons.compare(pages[2])
     review.comparisons.prefetch(pages[:4])
@@ -214,7 +214,7 @@ async def test_at_rest_only_what_was_looked_at_last_is_kept_until_one_looks_agai
     assert list(review.comparisons._cache) == [_diff_key(pages[2]), _diff_key(pages[5])]
 
 
-def test_marks_hold_until_what_they_are_on_changes() -> None:
+def test_viewed_marks_last_until_the_page_changes() -> None:
     state = StateDb(None, "ada@test")
     marks = ViewedMarks(state, "cr")
     assert marks.load("one") is None
@@ -243,7 +243,7 @@ def test_marks_hold_until_what_they_are_on_changes() -> None:
     state.close()
 
 
-async def test_who_wants_a_diff_that_was_just_given_up_gets_it(review: Review) -> None:
+async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     page = review.pages["Page 2"]
     review.gate.hold()
     first = asyncio.create_task(review.comparisons.compare(page))
@@ -255,7 +255,7 @@ async def test_who_wants_a_diff_that_was_just_given_up_gets_it(review: Review) -
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
 
 
-async def test_a_page_that_is_listed_as_something_else_meanwhile_is_compared_anew(review: Review) -> None:
+async def test_page_with_another_kind_of_change_is_compared_again(review: Review) -> None:
     page = review.pages["Page 2"]
     gone = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
     assert (await review.comparisons.compare(gone)).new.source == ""

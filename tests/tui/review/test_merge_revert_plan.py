@@ -104,7 +104,7 @@ MERGES: dict[str, tuple[Work, list[str]]] = {
 
 
 @pytest.mark.parametrize(("work", "lines"), MERGES.values(), ids=MERGES)
-async def test_a_merge_is_put_back_whole(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
+async def test_merge_is_reverted_completely(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
     before = await held(desk)
     of = await merged(desk, work)
     assert await held(desk) != before
@@ -114,7 +114,7 @@ async def test_a_merge_is_put_back_whole(live: Live, desk: Desk, work: Work, lin
     assert await held(desk) == before
 
 
-async def test_undone_again_nothing_is_left_to_do(live: Live, desk: Desk) -> None:
+async def test_second_revert_has_an_empty_plan(live: Live, desk: Desk) -> None:
     def work(ids: Ids) -> list[ContentEdit]:
         edited, moved = update(ids["Beta"], "# Beta\n\nOther.\n"), update(ids["Alpha"], into=ids["Delta"])
         return [edited, insert("# New\n\nNew.\n"), DeletePage(page=ids["Gamma"]), moved]
@@ -195,7 +195,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
 
 
 @pytest.mark.parametrize(("work", "since", "page", "says", "left", "contested"), SINCE.values(), ids=SINCE)
-async def test_what_came_since_is_kept(
+async def test_later_edits_are_kept(
     live: Live,
     desk: Desk,
     work: Work,
@@ -215,7 +215,7 @@ async def test_what_came_since_is_kept(
         assert (await desk.page(page)).markdown == says
 
 
-async def test_what_no_operation_puts_back_is_said(live: Live, desk: Desk) -> None:
+async def test_files_cannot_be_reverted(live: Live, desk: Desk) -> None:
     file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
     of = await merged(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
     planned, _ = await undone(live, desk, of)
@@ -223,7 +223,7 @@ async def test_what_no_operation_puts_back_is_said(live: Live, desk: Desk) -> No
     assert planned.not_reverted == ("a.txt: files cannot be reverted",)
 
 
-async def test_without_a_revision_of_the_merge_there_is_nothing_to_go_by(live: Live, desk: Desk) -> None:
+async def test_merge_without_a_revision_has_no_sides(live: Live, desk: Desk) -> None:
     of = await merged(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
     assert await load_sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
 
