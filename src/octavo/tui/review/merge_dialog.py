@@ -61,7 +61,7 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
         warning = f"Readers may see conflict markers on {merge_effects.name_first(checks.will_have_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
         if warning:
-            # On the line of the warning, because further lines may be scrolled out of view.
+            # The hint is in the line of the warning, because further lines may be scrolled out of view.
             warning = f"{warning}. To update from main first, press esc, then U"
         else:
             after.append("Main has changed   press esc, then U to update from main first")

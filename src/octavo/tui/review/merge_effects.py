@@ -145,7 +145,7 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(broken))
 
 
-# Pictures
+# Images
 
 
 async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
@@ -179,7 +179,7 @@ def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) ->
     return found
 
 
-# What main changed meanwhile
+# Reverted lines
 
 
 async def check_reverts(
@@ -220,7 +220,7 @@ def _count_reverted_lines(started: str, main: str, after: str) -> int:
     return ((before - current) & (proposed - current)).total()
 
 
-# Marks
+# Conflict markers
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ def _count_markers(page: Page | None) -> int:
     return len(find_markers(text_of(page)))
 
 
-# Where it goes live
+# Publication
 
 
 async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:

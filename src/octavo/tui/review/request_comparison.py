@@ -88,7 +88,7 @@ class Comparison:
         self._follow_changes()
         self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
         self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
-        # Main may have changed.
+        # A new revision of main can cause conflicts.
         self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._predict_soon())
 
     def stop(self) -> None:

@@ -124,7 +124,7 @@ def _request(app: Shell, request: RequestTarget, people: list[str], names: list[
 
     def on_requested(_: object) -> None:
         request.view.ask_again()
-        if app.screen is request.view:  # not offered if the user left the view meanwhile
+        if app.screen is request.view:  # The offer is skipped if the user left the view meanwhile.
             status_changes.offer_to_mark_ready(app, request.change_request)
 
     names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"

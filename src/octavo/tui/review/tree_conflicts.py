@@ -84,7 +84,7 @@ def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice])
     deleted = [each for each in chosen if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
     moves: list[ContentEdit] = []
-    # In reverse order, because each page is put before the pages that moved to the same position.
+    # The conflicts are in reverse order, because each page is put before the pages that moved to the same position.
     for each in reversed(conflicts):
         above = [page for page in deleted if each.id in page.below]
         if each.kind == "deleted" and each not in deleted and above:

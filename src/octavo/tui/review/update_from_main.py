@@ -160,7 +160,7 @@ async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conf
     """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. If something
     changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty string."""
     change_request = preview.change_request
-    # Stored before the update, because the update replaces the base of the change request.
+    # The revisions are stored before the update, because the update replaces the base of the change request.
     update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
     app.session.state.set_fact(f"update {change_request.id}", update_fact)
     number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
@@ -189,7 +189,7 @@ async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conf
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # The lost response contained the conflicts.
+        # The lost response told whether there are conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
