@@ -320,7 +320,7 @@ async def two(
     tmp_path: Path, gate: Gate, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Instance, Instance]]:
     """Two instances, of which the first is asked first."""
-    monkeypatch.setattr("octavo.data.offline_spaces.TAKE_OVER_EVERY", 0.01)
+    monkeypatch.setattr("octavo.data.offline_spaces.LOCK_CHECK_INTERVAL", 0.01)
     instances = Instance(tmp_path, gate, clock), Instance(tmp_path, gate, clock)
     yield instances
     for each in instances:

@@ -211,7 +211,7 @@ class ResponseCache:
             self._damaged = True
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store a value that was computed from responses, for the next start. `read_body` is called in the background."""
+        """Store the result of `body`, which is called in the background: bytes that were computed from responses."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
         self._later(statement, lambda: (self._namespace, name, body()))
 

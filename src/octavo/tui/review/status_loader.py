@@ -138,7 +138,8 @@ class StatusLoader:
             each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()
         )
         op = open_threads_of(_at(change_request)) if counts_threads and change_request.comments else None
-        self._view.follow(f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None)
+        show = partial(self._show_threads, name) if op is not None else None
+        self._view.follow(f"threads of {name}", op, show, anew=False)
 
     def _unfollow(self, name: str) -> None:
         del self._followed[name]
