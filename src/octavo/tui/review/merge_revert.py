@@ -27,18 +27,18 @@ _NO_BEFORE = "Octavo cannot revert this merge: the server did not return the rev
 MAX_LINES = 8
 
 
-def why_no_revert(app: Shell, request: RequestTarget) -> str | None:
+def why_no_revert(app: Shell, target: RequestTarget) -> str | None:
     """Return why the merge cannot be reverted, in a sentence. None if it can."""
-    if request.change_request.status != "merged":
-        return f"{request.name} is not merged. Only merged change requests can be reverted."
-    if request.change_request.revision_merged is None:
+    if target.change_request.status != "merged":
+        return f"{target.name} is not merged. Only merged change requests can be reverted."
+    if target.change_request.revision_merged is None:
         return _NO_BEFORE
-    return why_no_editing(app) or why_not_allowed(app, request, "edit")
+    return why_no_editing(app) or why_not_allowed(app, target, "edit")
 
 
-def open_revert_dialog(app: Shell, request: RequestTarget) -> None:
+def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
     """Open the dialog that shows the pages to revert, then creates the change request."""
-    change_request, space = request.change_request, request.at.space
+    change_request, space = target.change_request, target.at.space
     write = CheckedWrite(
         title=f"Revert the merge of #{change_request.number}?",
         verb="Revert",

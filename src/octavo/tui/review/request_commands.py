@@ -36,22 +36,22 @@ _NO_MARKDOWN = (
 )
 
 
-def _merge(app: Shell, request: RequestTarget) -> None:
-    if len(request.selected) > 1:
-        refs = [(each, each.ref(SpaceRef(space_id=each.space))) for each in request.selected if each.space]
+def _merge(app: Shell, target: RequestTarget) -> None:
+    if len(target.selected) > 1:
+        refs = [(each, each.ref(SpaceRef(space_id=each.space))) for each in target.selected if each.space]
         queue = [QueuedMerge(ref, each, _space_title(app, each)) for each, ref in refs]
         app.push_screen(MergeSeveralDialog(app, queue))
     else:
-        app.push_screen(merge_dialog(app, request.at, request.change_request))
+        app.push_screen(merge_dialog(app, target.at, target.change_request))
 
 
 _why_no_single_merge = requires("merge", *UNDECIDED)
 
 
-def _why_no_merge(app: Shell, request: RequestTarget) -> str | None:
-    if len(request.selected) < 2:
-        return _why_no_single_merge(app, request)
-    for each in request.selected:
+def _why_no_merge(app: Shell, target: RequestTarget) -> str | None:
+    if len(target.selected) < 2:
+        return _why_no_single_merge(app, target)
+    for each in target.selected:
         if each.space is None:
             return why_without_space(each)
         name = f"#{each.number} in {_space_title(app, each)}"
@@ -60,7 +60,7 @@ def _why_no_merge(app: Shell, request: RequestTarget) -> str | None:
             return f"{name} is {state}. Press x to remove it from the selection."
         if why := not_allowed_in(app, each.space, "merge"):
             return f"{name} cannot be merged: {why} Press x to remove it from the selection."
-    count = len(request.selected)
+    count = len(target.selected)
     if count > MAX_MERGES:
         return f"You can merge at most {MAX_MERGES} change requests at a time, but {count} are selected."
     return None
@@ -71,11 +71,11 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
     return space.title if space is not None else "an unknown space"
 
 
-def _edit_details(app: Shell, request: RequestTarget) -> None:
+def _edit_details(app: Shell, target: RequestTarget) -> None:
     # lazy: the markdown reader, rarely needed
     from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
 
-    change_request, at = request.change_request, request.at
+    change_request, at = target.change_request, target.at
     place = f"{at.space_id} {at.change_request_id}"
     text = document_to_markdown(change_request.description)
     subject = DialogDraft(app, f"subject {place}", change_request.subject)
@@ -91,7 +91,7 @@ def _edit_details(app: Shell, request: RequestTarget) -> None:
             changes["description"] = apply_markdown_edit(change_request.description, answer.also)
         if changes:
             drafts = (subject, description) if text is not None else (subject,)
-            _send_details(app, request, changes, drafts)
+            _send_details(app, target, changes, drafts)
 
     also = Field(
         "Description (Markdown)",
@@ -111,8 +111,8 @@ def _edit_details(app: Shell, request: RequestTarget) -> None:
     app.push_screen(dialog, on_answer)
 
 
-def _send_details(app: Shell, request: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
-    at, name = request.at, request.name
+def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
+    at, name = target.at, target.name
 
     def drop_drafts(_: object) -> None:
         for draft in drafts:
@@ -130,10 +130,10 @@ def _send_details(app: Shell, request: RequestTarget, changes: dict[str, Any], d
     )
 
 
-def comment_on_whole(app: Shell, request: RequestTarget) -> None:
+def comment_on_whole(app: Shell, target: RequestTarget) -> None:
     """Write a comment on a change request as a whole."""
     thread_actions.start_thread(
-        app, request.at, page=None, node=None, title=request.name, excerpt=request.change_request.title
+        app, target.at, page=None, node=None, title=target.name, excerpt=target.change_request.title
     )
 
 
@@ -141,8 +141,8 @@ why_no_comment_on_whole = requires("comment")
 """Returns why you cannot comment on the change request as a whole. None if you can."""
 
 
-def _ready_label(app: Shell, request: RequestTarget) -> str | None:
-    return "Convert to draft" if request.change_request.status == "open" else None
+def _ready_label(app: Shell, target: RequestTarget) -> str | None:
+    return "Convert to draft" if target.change_request.status == "open" else None
 
 
 CHANGE: Commands[RequestTarget] = Commands(
@@ -153,13 +153,13 @@ CHANGE: Commands[RequestTarget] = Commands(
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
-                writes=True, run=lambda app, request: status_changes.toggle(app, request.targets),
-                why_not=lambda app, request: status_changes.why_not_toggle(app, request.targets), called=_ready_label),
+                writes=True, run=lambda app, target: status_changes.toggle(app, target.change_requests),
+                why_not=lambda app, target: status_changes.why_not_toggle(app, target.change_requests), called=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
-                run=lambda app, request: review_submission.open_review_dialog(app, request, "approved"), why_not=for_single(review_submission.why_no_review)),
+                run=lambda app, target: review_submission.open_review_dialog(app, target, "approved"), why_not=for_single(review_submission.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
-                writes=True, run=lambda app, request: review_submission.open_review_dialog(app, request, "changes-requested"),
+                writes=True, run=lambda app, target: review_submission.open_review_dialog(app, target, "changes-requested"),
                 why_not=for_single(review_submission.why_no_review)),
         Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
                 run=review_submission.open_pending_comments, why_not=for_single(review_submission.why_no_pending_comments)),
@@ -172,7 +172,7 @@ CHANGE: Commands[RequestTarget] = Commands(
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
-                writes=True, run=lambda app, request: status_changes.open_archive_dialog(app, request.at, request.change_request),
+                writes=True, run=lambda app, target: status_changes.open_archive_dialog(app, target.at, target.change_request),
                 why_not=requires("edit", *UNDECIDED, "archived")),
         Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
                 writes=True, run=_edit_details, why_not=requires("edit")),
@@ -213,9 +213,9 @@ def _subject_field(draft: DialogDraft) -> Field:
 
 def _space_for_new(view: Any) -> SpaceRef | None:
     """Return the space of the current change request, else the last space that you opened."""
-    request: RequestTarget | None = view.request_target
-    if request is not None and request.space is not None:
-        return request.space
+    target: RequestTarget | None = view.request_target
+    if target is not None and target.space is not None:
+        return target.space
     app: Shell = view.shell
     last = app.session.state.get_fact("space")
     space = app.workspace.space(str(last)) if last else None

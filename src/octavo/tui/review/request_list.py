@@ -58,13 +58,13 @@ _TABS = SECTIONS.changed("previous_section", title="Previous tab", help="Go to t
 
 
 def _single_request(view: ChangesScreen) -> ChangeRequest | None:
-    request = view.request_target
-    return request.change_request if request is not None and why_not_alone(request) is None else None
+    target = view.request_target
+    return target.change_request if target is not None and why_not_alone(target) is None else None
 
 
 def _why_no_single_request(view: ChangesScreen) -> str:
-    request = view.request_target
-    return (request and why_not_alone(request)) or "Select a change request first."
+    target = view.request_target
+    return (target and why_not_alone(target)) or "Select a change request first."
 
 
 _ADDRESS = ADDRESS.about(_single_request, nothing=_why_no_single_request)

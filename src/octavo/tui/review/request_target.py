@@ -49,7 +49,7 @@ class RequestTarget:
         return f"#{self.change_request.number}"
 
     @property
-    def targets(self) -> tuple[ChangeRequest, ...]:
+    def change_requests(self) -> tuple[ChangeRequest, ...]:
         """Return the change requests for a command that acts on several."""
         return self.selected or (self.change_request,)
 
@@ -64,31 +64,31 @@ class RequestTarget:
 WhyNot: TypeAlias = "Callable[[Shell, RequestTarget], str | None]"
 
 
-def why_not_allowed(app: Shell, request: RequestTarget, permission: str, *states: str) -> str | None:
+def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states: str) -> str | None:
     """Return why the user cannot act on the change request: permission, status or space. None if the user can."""
-    return not_allowed(app, request.change_request, request.space, permission, *states)
+    return not_allowed(app, target.change_request, target.space, permission, *states)
 
 
 def requires(permission: str, *states: str) -> WhyNot:
     """Return a function that tells why a command is disabled: it needs `permission` and a change request in one of
     `states`."""
-    return for_single(lambda app, request: why_not_allowed(app, request, permission, *states))
+    return for_single(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
 def for_single(why_not: WhyNot) -> WhyNot:
     """Return a function that tells why a command is disabled, and that also allows only one selected change request."""
-    return lambda app, request: why_not_alone(request) or why_not(app, request)
+    return lambda app, target: why_not_alone(target) or why_not(app, target)
 
 
 def is_in(*states: str) -> Callable[[Shell, RequestTarget], bool]:
     """Return a function that tells whether any of the targets of a command is in one of `states`."""
-    return lambda app, request: any(each.status in states for each in request.targets)
+    return lambda app, target: any(each.status in states for each in target.change_requests)
 
 
-def why_not_alone(request: RequestTarget) -> str | None:
+def why_not_alone(target: RequestTarget) -> str | None:
     """Return why a command for one change request is disabled: others are selected. None if none are."""
-    count = len(request.selected)
-    if count > 1 or (count == 1 and request.selected[0].id != request.change_request.id):
+    count = len(target.selected)
+    if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):
         selected = plural(count, "change request is", "change requests are")
         return f"{selected} selected, but only the m and ~ keys apply to a selection. Press esc to clear the selection."
     return None

@@ -85,16 +85,16 @@ _RECENT = "recent reviewers"
 _MAX_RECENT = 8
 
 
-def choose_reviewers(app: Shell, request: RequestTarget) -> None:
+def choose_reviewers(app: Shell, target: RequestTarget) -> None:
     """Let the user choose reviewers. Request their reviews and withdraw the other requests."""
-    request.view.run_worker(_choose_reviewers(app, request), exclusive=True, group="reviewers")
+    target.view.run_worker(_choose_reviewers(app, target), exclusive=True, group="reviewers")
 
 
-async def _choose_reviewers(app: Shell, request: RequestTarget) -> None:
+async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
-    live, at, change_request = app.session.live, request.at, request.change_request
+    live, at, change_request = app.session.live, target.at, target.change_request
     try:
-        people, requested, reviews_of_request = await asyncio.gather(
+        people, requested, reviews_given = await asyncio.gather(
             _load_members(live, at, app.workspace.space(at.space_id)),
             live.fetch(requested_of(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
@@ -102,48 +102,48 @@ async def _choose_reviewers(app: Shell, request: RequestTarget) -> None:
     except ApiError as error:
         app.say(f"Could not load the people who can review: {error}", tone="failed")
         return
-    if app.screen is not request.view:
+    if app.screen is not target.view:
         return  # The user left the view while the lists loaded.
     requests = {each.user.id: each for each in requested.items if each.user is not None}
     recent = tuple(app.session.state.get_fact(_RECENT, ()))
-    choices = choices_of(people, requests, reviews_of_request.items, change_request, recent)
+    choices = choices_of(people, requests, reviews_given.items, change_request, recent)
 
     def on_answer(chosen: frozenset[str] | None) -> None:
         if chosen is not None:
             names = {user.id: user.name for user, _ in people}
             for user_id in sorted(requests.keys() - chosen):
-                _withdraw(app, request, user_id, names.get(user_id, user_id))
+                _withdraw(app, target, user_id, names.get(user_id, user_id))
             if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
                 app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
-                _request(app, request, added, [names[each] for each in added])
+                _request(app, target, added, [names[each] for each in added])
 
-    app.push_screen(ReviewersScreen(f"Request reviews of {request.name}", choices, frozenset(requests)), on_answer)
+    app.push_screen(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
 
 
-def _request(app: Shell, request: RequestTarget, people: list[str], names: list[str]) -> None:
+def _request(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
 
     def on_requested(_: object) -> None:
-        request.view.ask_again()
-        if app.screen is request.view:  # The offer is skipped if the user left the view meanwhile.
-            status_changes.offer_to_mark_ready(app, request.change_request)
+        target.view.ask_again()
+        if app.screen is target.view:  # The offer is skipped if the user left the view meanwhile.
+            status_changes.offer_to_mark_ready(app, target.change_request)
 
     names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
     app.writes.send(
-        f"request a review of {request.name}",
-        request_reviews(app.session.live, request.at, people),
-        said=f"Requested a review of {request.name} from {names_text}",
+        f"request a review of {target.name}",
+        request_reviews(app.session.live, target.at, people),
+        said=f"Requested a review of {target.name} from {names_text}",
         then=on_requested,
     )
 
 
-def _withdraw(app: Shell, request: RequestTarget, user_id: str, name: str) -> None:
+def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> None:
 
-    action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=request.at, user_id=user_id)
+    action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=target.at, user_id=user_id)
     app.writes.send(
         action,
         send_plain(app.session.live, op, f"Could not {action}"),
         said=f"Withdrew the review request sent to {name}",
-        then=lambda _: request.view.ask_again(),
+        then=lambda _: target.view.ask_again(),
         is_shown=True,
     )
 

@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def why_no_review(app: Shell, request: RequestTarget) -> str | None:
+def why_no_review(app: Shell, target: RequestTarget) -> str | None:
     """Return why you cannot review the change request. None if you can."""
-    if (why := why_not_allowed(app, request, "review", *UNDECIDED)) is not None:
+    if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
         return why
-    if has_review_in_flight(app.session.outbox.entries, request.at):
-        return f"Your review of {request.name} is already being submitted. Octavo is sending the comments first."
+    if has_review_in_flight(app.session.outbox.entries, target.at):
+        return f"Your review of {target.name} is already being submitted. Octavo is sending the comments first."
     return None
 
 
-def is_review_offered(app: Shell, request: RequestTarget) -> bool:
+def is_review_offered(app: Shell, target: RequestTarget) -> bool:
     """Return whether the key bar offers a review. Your own change request is excluded, although the server accepts a
     review."""
-    me, author = app.workspace.me, request.change_request.created_by
-    return is_in(*UNDECIDED)(app, request) and (me is None or author is None or author.id != me.id)
+    me, author = app.workspace.me, target.change_request.created_by
+    return is_in(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
 
-def why_no_withdrawal(app: Shell, request: RequestTarget) -> str | None:
+def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
     """Return why you cannot withdraw your review. None if you can."""
-    if (why := why_not_allowed(app, request, "review", *UNDECIDED)) is not None:
+    if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
         return why
-    if request.reviews is not None and not _my_review(app, request.reviews):
-        return f"You have not reviewed {request.name}, or your review is outdated."
-    if why_not_allowed(app, request, "edit") is not None:
+    if target.reviews is not None and not _my_review(app, target.reviews):
+        return f"You have not reviewed {target.name}, or your review is outdated."
+    if why_not_allowed(app, target, "edit") is not None:
         return (
             "You need the Editor role to withdraw a review. You can ask an editor to request another review from you. "
             "The new review request will make your current review outdated."
@@ -55,18 +55,18 @@ def why_no_withdrawal(app: Shell, request: RequestTarget) -> str | None:
     return None
 
 
-def why_no_pending_comments(app: Shell, request: RequestTarget) -> str | None:
+def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
     """Return why there are no pending comments to show. None if there are some."""
     return (
         None
-        if pending_comments_of(app, request)
+        if pending_comments_of(app, target)
         else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
     )
 
 
-def pending_comments_of(app: Shell, request: RequestTarget) -> tuple[OutboxEntry, ...]:
+def pending_comments_of(app: Shell, target: RequestTarget) -> tuple[OutboxEntry, ...]:
     """Return your pending comments on a change request, in the order in which you wrote them."""
-    return app.session.outbox.pending_comments(request.at) if request.space is not None and app.has_session else ()
+    return app.session.outbox.pending_comments(target.at) if target.space is not None and app.has_session else ()
 
 
 def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
@@ -74,24 +74,24 @@ def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
     return next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
 
 
-def open_pending_comments(app: Shell, request: RequestTarget) -> None:
+def open_pending_comments(app: Shell, target: RequestTarget) -> None:
     """List the pending comments, and show the chosen comment on its page."""
 
     def on_answer(entry: OutboxEntry | None) -> None:
         if entry is not None:
-            request.open_pending_comment(app, entry)
+            target.open_pending_comment(app, entry)
 
-    app.push_screen(PendingCommentsScreen(request.at, request.name, request.titles()), on_answer)
+    app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles()), on_answer)
 
 
-def open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
+def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
     """Open the dialog that withdraws your review."""
-    app.background(_open_withdraw_dialog(app, request))
+    app.background(_open_withdraw_dialog(app, target))
 
 
-async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
+async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
-    at, name, live = request.at, request.name, app.session.live
+    at, name, live = target.at, target.name, app.session.live
     try:
         reviews = (await live.fetch(reviews_of(at))).items
     except ApiError as error:
@@ -107,7 +107,7 @@ async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
                 f"withdraw your review of {name}",
                 withdraw_review_by_request(live, at, mine),
                 said=f"Withdrew your review of {name}",
-                then=lambda _: request.view.ask_again(),
+                then=lambda _: target.view.ask_again(),
             )
 
     summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
@@ -117,11 +117,11 @@ async def _open_withdraw_dialog(app: Shell, request: RequestTarget) -> None:
     app.push_screen(dialog, on_answer)
 
 
-def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> None:
+def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
     """Open the dialog that submits a review with a comment and the pending comments."""
 
-    change_request, at, name = request.change_request, request.at, request.name
-    approves, pending = status == "approved", pending_comments_of(app, request)
+    change_request, at, name = target.change_request, target.at, target.name
+    approves, pending = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
     field = Field(
         "Comment" if approves else "What needs to change?",
@@ -137,12 +137,12 @@ def open_review_dialog(app: Shell, request: RequestTarget, status: Verdict) -> N
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
-        intro="\n".join(told(pending, request.titles())),
+        intro="\n".join(told(pending, target.titles())),
     )  # fmt: skip
 
     def on_submitted(_: object) -> None:
         draft.drop()
-        request.view.ask_again()
+        target.view.ask_again()
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is None:

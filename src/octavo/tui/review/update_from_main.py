@@ -198,32 +198,32 @@ async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conf
     return ""
 
 
-def open_update_dialog(app: Shell, request: RequestTarget) -> None:
+def open_update_dialog(app: Shell, target: RequestTarget) -> None:
     """Open the update dialog."""
 
-    if not request.change_request.outdated:
-        app.say(f"{request.name} is up to date with main.")
+    if not target.change_request.outdated:
+        app.say(f"{target.name} is up to date with main.")
         return
 
     def on_conflicts() -> bool:
-        is_here = app.screen is request.view
+        is_here = app.screen is target.view
         if is_here:
-            _open_conflicts_view(app, request, request.change_request)
+            _open_conflicts_view(app, target, target.change_request)
         return is_here
 
-    app.push_screen(update_dialog(app, request.at, request.change_request, on_conflicts))
+    app.push_screen(update_dialog(app, target.at, target.change_request, on_conflicts))
 
 
-def open_conflicts(app: Shell, request: RequestTarget) -> None:
+def open_conflicts(app: Shell, target: RequestTarget) -> None:
     """Show the conflicts. Conflicts that a merge left in main are resolved in a new change request."""
-    if request.change_request.status != "merged":
-        _open_conflicts_view(app, request, request.change_request)
+    if target.change_request.status != "merged":
+        _open_conflicts_view(app, target, target.change_request)
     else:
-        app.background(_resolve_merged(app, request))
+        app.background(_resolve_merged(app, target))
 
 
 def _open_conflicts_view(
-    app: Shell, request: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
+    app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
 ) -> None:
     """Show the conflicts of `change_request`, or the conflicts of `merged_request` that are resolved in
     `change_request`."""
@@ -232,44 +232,44 @@ def _open_conflicts_view(
     from octavo.tui.review.conflicts import ConflictsScreen
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
-        if merged_request is None and request.show_edited is not None and app.screen is request.view:
-            request.show_edited(pages)
+        if merged_request is None and target.show_edited is not None and app.screen is target.view:
+            target.show_edited(pages)
         else:
-            app.go(ToChangeRequest(written.ref(request.at.space), written))
+            app.go(ToChangeRequest(written.ref(target.at.space), written))
 
-    space = request.at.space
+    space = target.at.space
     source = ConflictSource(app, change_request, space, merged_request=merged_request, on_written=on_written)
     app.push_screen(ConflictsScreen(source))
 
 
-async def _resolve_merged(app: Shell, request: RequestTarget) -> None:
+async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     """Create a change request for the conflicts that a merge left in main, if there are any."""
     from octavo.tui.review.conflict_finder import find_conflicts  # lazy: the merge engine, rarely needed
 
-    merged, space, live = request.change_request, request.at.space, app.session.live
+    merged, space, live = target.change_request, target.at.space, app.session.live
     if merged.revision_merged is None:
-        app.say(f"The server did not return the revision created by merging {request.name}.", tone="care")
+        app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
         return
     revision = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
     try:
         if (started := await _find_started(app, merged, space)) is not None:
-            _open_conflicts_view(app, request, started, merged)
+            _open_conflicts_view(app, target, started, merged)
             return
         changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
         found = await find_conflicts(live, space, None, changed, None)
     except ApiError as error:
-        app.say(f"Could not check {request.name} for conflicts: {error}", tone="failed")
+        app.say(f"Could not check {target.name} for conflicts: {error}", tone="failed")
         return
     if not found.pages:
-        app.say(f"The merge of {request.name} left no conflicts in main.")
+        app.say(f"The merge of {target.name} left no conflicts in main.")
         return
-    subject = f"Resolve the conflicts left by {request.name}"
+    subject = f"Resolve the conflicts left by {target.name}"
     pages = ", ".join(page.title for page in found.pages[:3])
     more = f", and {len(found.pages) - 3} more" if len(found.pages) > 3 else ""
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_create_and_open(app, request, subject))
+            app.background(_create_and_open(app, target, subject))
 
     intro = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
     app.push_screen(Confirm(f"{subject}?", verb="Create", intro=intro), on_answer)
@@ -289,15 +289,15 @@ async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> C
     return change_request if change_request.status in UNDECIDED else None
 
 
-async def _create_and_open(app: Shell, request: RequestTarget, subject: str) -> None:
+async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> None:
 
-    sent = await create(app.session.live, request.at.space, subject)
+    sent = await create(app.session.live, target.at.space, subject)
     if sent.kind != "done" or sent.result is None:
         app.say(sent.message, tone="failed")
         return
     state = app.session.state
-    state.set_fact(f"resolved in {request.change_request.id}", sent.result.id)
-    state.set_fact(f"resolves {sent.result.id}", request.change_request.id)
+    state.set_fact(f"resolved in {target.change_request.id}", sent.result.id)
+    state.set_fact(f"resolves {sent.result.id}", target.change_request.id)
     app.say(f"Created #{sent.result.number} {sent.result.title}")
-    if app.screen is request.view:
-        _open_conflicts_view(app, request, sent.result, request.change_request)
+    if app.screen is target.view:
+        _open_conflicts_view(app, target, sent.result, target.change_request)
