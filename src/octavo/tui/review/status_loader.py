@@ -98,9 +98,9 @@ class StatusLoader:
         if unpredicted:
             self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
 
-    def load(self, among: Iterable[ChangeRequest], facts: Collection[Fact]) -> None:
+    def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[Fact]) -> None:
         """Load the missing facts of the change requests."""
-        missing = [each for each in among if each.id not in self._loading and each.space is not None]
+        missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
         if missing:
             self._loading |= {each.id for each in missing}
             self._view.run_worker(self._load_all(missing, facts), group=_ALL)
