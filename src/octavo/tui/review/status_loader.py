@@ -67,8 +67,8 @@ class StatusLoader:
 
     def of(self, change_request: ChangeRequest) -> RequestStatus:
         """Return the status of a change request, as far as it is loaded."""
-        known, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
-        me, threads = known.me.id if known.me is not None else "", known.open_threads(change_request)
+        workspace, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
+        me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_threads(change_request)
         if change_request.status not in UNDECIDED:
             return request_status(change_request, threads, (), (), (), me)
         if not is_predicted(change_request):
