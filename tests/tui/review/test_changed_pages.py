@@ -12,7 +12,7 @@ from octavo.tui.review.changed_pages import (
     commented_pages,
     describe_change,
     entry_keys,
-    nodes,
+    tree_nodes,
     walk_nodes,
 )
 from octavo.tui.widgets.tree import Node
@@ -71,7 +71,7 @@ def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
     marks = EntryMarks(
         viewed={"third"}, changed_since={"new"}, sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)}
     )
-    assert drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
+    assert drawn(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
         "|Guides|dim",
         "   −|Second",
         "  ✓~|Third|dim",
@@ -84,7 +84,7 @@ def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
         " +|a.png",
         " ~|variables",
     ]
-    whole = drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
+    whole = drawn(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
     assert whole[0] == "|Start|dim", "pages that stay as they are come too"
 
 
@@ -93,7 +93,7 @@ def test_unchanged_ancestors_share_a_row() -> None:
         return revision(page("a", page("b", page("c", page("d", text=text)), page("e", page("f", text=text)))))
 
     entries = changed_pages(changes_between(tree("one"), tree("two")))
-    assert drawn(nodes(entries, (), (), tree("two").pages, EntryMarks())) == [
+    assert drawn(tree_nodes(entries, (), (), tree("two").pages, EntryMarks())) == [
         "|A › B › C|dim",
         "   ~|D",
         "|A › B › E|dim",
@@ -103,7 +103,7 @@ def test_unchanged_ancestors_share_a_row() -> None:
 
 def test_entries_without_page_trees_are_all_shown() -> None:
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    shown = [node.key for node in walk_nodes(nodes(entries, (), (), (), EntryMarks())) if node.kind != "section"]
+    shown = [node.key for node in walk_nodes(tree_nodes(entries, (), (), (), EntryMarks())) if node.kind != "section"]
     assert shown == [entry.key for entry in entries]
 
 

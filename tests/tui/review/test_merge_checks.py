@@ -23,7 +23,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
-from octavo.tui.review.merge_checks import Checks, check
+from octavo.tui.review.merge_checks import Checks, run_checks
 from octavo.tui.review.merge_dialog import pages_to_revert, why_blocked
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock, small_world
@@ -69,7 +69,7 @@ async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
 def looking(platform: Platform, tmp_path: Path) -> Look:
     async def look(at: ChangeRequestRef) -> Checks:
         async with asking(platform, tmp_path) as asked:
-            return await check(asked, at)
+            return await run_checks(asked, at)
 
     return look
 
@@ -347,9 +347,9 @@ async def test_merge_with_unlisted_changes_changes_something(
     at = await desk.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
     await desk.publish(update(beta, "# Beta\n\nSame.\n"))
     async with asking(platform, tmp_path) as asked:
-        assert (await check(asked, at)).why_no_effect
+        assert (await run_checks(asked, at)).why_no_effect
     async with asking(listing(platform, change, more), tmp_path) as asked:
-        known = await check(asked, at)
+        known = await run_checks(asked, at)
         assert not known.is_on_main
         assert not known.why_no_effect
         assert [each.text for each in known.facts if each.label == "changes"] == facts

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, SiteRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review import merge_effects
-from octavo.tui.review.merge_checks import Checks, check
+from octavo.tui.review.merge_checks import Checks, run_checks
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.fact_list import Fact
 from tests.server.asking import Ask, Clock
@@ -43,7 +43,7 @@ async def proposing(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
 
 
 async def looked_at(live: Live, at: ChangeRequestRef) -> Checks:
-    known = await check(live, at)
+    known = await run_checks(live, at)
     assert [fact.label for fact in known.facts].count("links") == 1
     return known
 

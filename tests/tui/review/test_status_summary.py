@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
-from octavo.tui.review.status_summary import RequestStatus, line, request_status
+from octavo.tui.review.status_summary import RequestStatus, request_status, status_line
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
 ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
@@ -72,7 +72,7 @@ FULL = RequestStatus(
     ],
 )
 def test_narrow_line_shortens_the_facts(room: int, said: str) -> None:
-    assert line(FULL, ("Guide", "Ada"), room).plain == said
+    assert status_line(FULL, ("Guide", "Ada"), room).plain == said
 
 
 @given(
@@ -86,7 +86,7 @@ def test_line_is_at_most_as_wide_as_its_width(
     names: list[str], titles: list[str], before: list[str], threads: int, room: int
 ) -> None:
     stands = RequestStatus(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
-    assert line(stands, before, room).cell_length <= room
+    assert status_line(stands, before, room).cell_length <= room
 
 
 def test_comment_of_a_review_is_no_open_thread() -> None:

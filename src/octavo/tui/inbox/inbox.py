@@ -27,7 +27,7 @@ from octavo.tui.inbox import acting, nothing, opening, sections
 from octavo.tui.inbox.row_drawing import RowDrawing
 from octavo.tui.inbox.row_preview import RowPreview
 from octavo.tui.inbox.sections import GROUPS, RowFilter
-from octavo.tui.review.request_commands import CHANGE
+from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_loader import StatusLoader
@@ -182,7 +182,7 @@ class InboxScreen(ListView[InboxRow]):
         THREAD.only("resolve", "reply", "reply_resolve", "react")
         .changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
         .about(lambda view: view.thread_target, nothing=_why_no_thread),
-        CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
+        REQUEST_COMMANDS.only("approve", "ask", "merge", "held", "update", "comment"),
         ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
         PANES,
         SECTIONS,
@@ -220,7 +220,7 @@ class InboxScreen(ListView[InboxRow]):
         )
         own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
         tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
-        self.row_preview = RowPreview(self.statuses.of, id="preview")
+        self.row_preview = RowPreview(self.statuses.status_of, id="preview")
         yield from self.list_beside(
             rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
         )

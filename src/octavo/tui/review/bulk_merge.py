@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import merge
-from octavo.tui.review.merge_checks import MERGED_TEXT, Checks, check, predict_conflicts
+from octavo.tui.review.merge_checks import MERGED_TEXT, Checks, predict_conflicts, run_checks
 from octavo.tui.review.merge_dialog import result_message, why_blocked, why_typed
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.terminal.textual_internals import is_whole
@@ -88,7 +88,7 @@ def _as_clause(sentence: str) -> str:
 async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
     """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges."""
     try:
-        checks = await check(live, queued.at)
+        checks = await run_checks(live, queued.at)
         reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
     except ApiError as error:
         fact = queued.fact("bad", f"not checked: {error}")
@@ -201,7 +201,7 @@ _INTRO = (
 )
 
 
-MERGE_ORDER: Commands[MergeSeveralDialog] = Commands(
+ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
     "several",
     (
         Command("later", "J", "Move down", "Move this change request down in the merge order",
@@ -222,7 +222,7 @@ class MergeSeveralDialog(Confirm):
         "request, J or K to move the selected change request, or y to merge. "
         "While Octavo is merging, press esc to stop after the current merge."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (MERGE_ORDER,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ORDER_COMMANDS,)
 
     def __init__(self, app: Shell, queue: Sequence[QueuedMerge]) -> None:
         spaces = tuple(dict.fromkeys(queued.space for queued in queue))

@@ -167,7 +167,7 @@ class EntryMarks:
     """Whether the tree is narrow, so that rows show shorter marks."""
 
 
-def nodes(
+def tree_nodes(
     entries: Sequence[ChangedPage],
     commented: Sequence[ChangedPage],
     before: Sequence[Page],

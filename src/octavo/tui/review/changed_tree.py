@@ -18,8 +18,8 @@ from octavo.tui.review.changed_pages import (
     ChangedPage,
     EntryMarks,
     commented_pages,
-    nodes,
     open_thread_counts,
+    tree_nodes,
     unchanged_entry,
     walk_nodes,
 )
@@ -102,7 +102,9 @@ class ChangedTree:
         marks = EntryMarks(
             self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, self._unsent, tight
         )
-        found = nodes(changed, commented, comparison.before, comparison.after, marks, whole_tree=self._shows_all_pages)
+        found = tree_nodes(
+            changed, commented, comparison.before, comparison.after, marks, whole_tree=self._shows_all_pages
+        )
         by_key = {entry.key: entry for entry in (*changed, *commented)}
         drawn = [node for node in walk_nodes(found) if node.kind != "section"]
         self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
@@ -228,7 +230,7 @@ class ChangedTree:
         self.marks.save_position()
 
 
-CHANGED_PAGE: Commands[ChangedTree] = Commands(
+TREE_COMMANDS: Commands[ChangedTree] = Commands(
     "change",
     (
         Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, tree: tree.select_next(1), shown=False),

@@ -49,7 +49,7 @@ class Choices:
         """Names of the tree conflicts whose choices were saved. These conflicts have no markers in a text."""
 
     @property
-    def all(self) -> dict[str, Choice]:
+    def by_name(self) -> dict[str, Choice]:
         """Return all choices by conflict name."""
         return {
             name: Choice(kind, self.draft_of(name).text if kind == "own" else "") for name, kind in self._kinds.items()
@@ -84,9 +84,9 @@ class Choices:
         self._app.session.state.set_fact(self._fact, {"choices": self._kinds, "done": sorted(self.saved_conflicts)})
 
 
-def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
+def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
     """Resolve a conflict in the editor. Return whether there is a new text."""
-    draft, before = choices.draft_of(name), choices.all.get(name)
+    draft, before = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(before or Choice("words")) or "").strip("\n")
 
@@ -125,7 +125,7 @@ def _keep_failed_edit(result: NotEdited, keep: Callable[[str], str]) -> str:
     return " Press e to continue."
 
 
-async def send(
+async def save_choices(
     app: Shell,
     at: ChangeRequestRef,
     change_request: ChangeRequest,
@@ -134,7 +134,7 @@ async def send(
     on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
     """Save the choices on top of the loaded revision and check the saved pages. `on_written` gets the edited pages."""
-    chosen = choices.all
+    chosen = choices.by_name
     changes = open_conflicts.edits(chosen, f"#{change_request.number}")
     pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
     live, expected, overwrote = app.session.live, open_conflicts.revision, False

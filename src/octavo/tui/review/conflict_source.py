@@ -95,4 +95,4 @@ class ConflictSource:
             if close(pages):
                 self._on_written(self.change_request, pages)
 
-        await conflict_choices.send(self.app, self.at, self.change_request, conflicts, choices, written)
+        await conflict_choices.save_choices(self.app, self.at, self.change_request, conflicts, choices, written)

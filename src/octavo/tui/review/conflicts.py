@@ -62,7 +62,7 @@ def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
     return None if view.source.change_request.urls.app else "The server did not return a link to this change request."
 
 
-CONFLICT: Commands[ConflictsScreen] = Commands(
+CONFLICT_COMMANDS: Commands[ConflictsScreen] = Commands(
     "conflict",
     (
         _use_command("main", "m", "Use main", "Use the version in main, or clear this choice", "main"),
@@ -107,7 +107,7 @@ class ConflictsScreen(View):
         "conflict.preview",
         "conflict.send",
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFLICT,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFLICT_COMMANDS,)
 
     def __init__(self, source: ConflictSource) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class ConflictsScreen(View):
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[ConflictedPage | TreeConflict] = Rows(
-            lambda item: row_of(item, self._choices.all),
+            lambda item: conflict_row(item, self._choices.by_name),
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
             search=lambda each: each.title,
@@ -196,7 +196,7 @@ class ConflictsScreen(View):
         self._show_position()
 
     async def _prepare(self, item: ConflictedPage | TreeConflict) -> None:
-        choices = self._choices.all
+        choices = self._choices.by_name
         sections: tuple[ConflictView | PageConflict | UnconflictedText, ...]
         if isinstance(item, TreeConflict):
             sections = await asyncio.to_thread(prepare_page_conflict, item.question, item.text)
@@ -205,7 +205,7 @@ class ConflictsScreen(View):
                 prepare_conflicts, item.merged, item.main, choices, named=item.choice_name, titles=item.page_titles
             )
         if self._item is item:
-            self.view.show(sections, self._choices.all, key=_key_of(item), sides=self.source.sides)
+            self.view.show(sections, self._choices.by_name, key=_key_of(item), sides=self.source.sides)
             self._show_position()
 
     def _draw_head(self) -> None:
@@ -213,7 +213,10 @@ class ConflictsScreen(View):
         space = self.shell.workspace.space(self.source.space.space_id)
         progress, foot = Content(" "), ""
         if conflicts is not None and (total := len(conflicts.names)):
-            count, is_ready = (conflicts.count_unresolved(self._choices.all), conflicts.is_ready(self._choices.all))
+            count, is_ready = (
+                conflicts.count_unresolved(self._choices.by_name),
+                conflicts.is_ready(self._choices.by_name),
+            )
             progress = Content.styled(
                 f" {total - count} of {total} resolved  ", "$success" if not count else "$warning"
             )
@@ -290,8 +293,8 @@ class ConflictsScreen(View):
             return why
         if not found.names:
             return "There are no conflicts to resolve."
-        if not found.is_ready(self._choices.all):
-            if not found.count_unresolved(self._choices.all):
+        if not found.is_ready(self._choices.by_name):
+            if not found.count_unresolved(self._choices.by_name):
                 return "Nothing to save: this change request already contains the suggested text."
             return "Resolve all conflicts on at least one page first. To resolve a conflict, press m, t, b, or e."
         return None
@@ -324,13 +327,13 @@ class ConflictsScreen(View):
         choice."""
         if (selected := self._selected_conflict) is None:
             return
-        before = self._choices.all.get(selected.name)
+        before = self._choices.by_name.get(selected.name)
         is_cleared = before is not None and before.kind == kind
         self._choices.choose(selected.name, None if is_cleared else kind)
         self._choices_changed(moves_on=not is_cleared)
 
     def _choices_changed(self, *, moves_on: bool) -> None:
-        self.view.choose(self._choices.all)
+        self.view.choose(self._choices.by_name)
         self.rows.redraw()
         self._draw_head()
         self.refresh_bindings()
@@ -341,7 +344,7 @@ class ConflictsScreen(View):
         """Go to the next row with an unresolved conflict, if there is one."""
         items = list(self.rows.items)
         index = next((index for index, each in enumerate(items) if each is self._item), 0)
-        if left := [each for each in (*items[index:], *items[:index]) if each.unresolved(self._choices.all)]:
+        if left := [each for each in (*items[index:], *items[:index]) if each.unresolved(self._choices.by_name)]:
             self.rows.go_to(_key_of(left[0]))
 
     def edit(self) -> None:
@@ -349,7 +352,7 @@ class ConflictsScreen(View):
         selected, conflict = self._selected_conflict, self._text_conflict
         if selected is None or conflict is None:
             return
-        if conflict_choices.write(self.shell, self._choices, selected.name, conflict):
+        if conflict_choices.edit_resolution(self.shell, self._choices, selected.name, conflict):
             self._show(again=True)
             self._choices_changed(moves_on=True)
 
@@ -383,11 +386,11 @@ class ConflictsScreen(View):
             return
 
         def why_not_send() -> str | None:
-            if item.unresolved(self._choices.all):
+            if item.unresolved(self._choices.by_name):
                 return "Resolve all conflicts on this page first. Press esc to go back to the conflicts."
             return self.why_not_send()
 
-        change_request, choices = self.source.change_request, self._choices.all
+        change_request, choices = self.source.change_request, self._choices.by_name
         if isinstance(item, TreeConflict):
             (text, settings), main = item.outcome(choices.get(item.name)), item.main
         else:
@@ -446,7 +449,7 @@ def _key_of(item: ConflictedPage | TreeConflict) -> str:
 _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
-def row_of(item: ConflictedPage | TreeConflict, choices: Mapping[str, Choice]) -> Row:
+def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Choice]) -> Row:
     """Return the row of a page, with the number of its resolved conflicts, or the row of a tree conflict."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):

@@ -16,7 +16,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_source import ConflictSource
-from octavo.tui.review.conflicts import CONFLICT, ConflictsScreen
+from octavo.tui.review.conflicts import CONFLICT_COMMANDS, ConflictsScreen
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Commands
@@ -62,7 +62,7 @@ class DraftConflicts(ConflictSource):
     async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
         """Apply the choices to the draft, store the draft and send it."""
         (page,) = conflicts.pages
-        chosen = choices.all
+        chosen = choices.by_name
         text = page.text(chosen, self.label)
         try:
             await DialogDraft(self.app, self.name).save(text)
@@ -84,7 +84,7 @@ class DraftConflictsScreen(ConflictsScreen):
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        CONFLICT.only("main", "this", "both")
+        CONFLICT_COMMANDS.only("main", "this", "both")
         .changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")
         .changed("this", title="Use yours", help="Use your version, or clear this choice")
         .changed("both", help="Use both versions (theirs first), or clear this choice"),

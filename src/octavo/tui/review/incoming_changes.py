@@ -25,7 +25,7 @@ from octavo.tui.widgets.row_list import Row, Rows
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural
 
-INCOMING: Commands[IncomingChanges] = Commands(
+INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
     "incoming",
     (
         Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, view: view.rows.move(1)),
@@ -47,7 +47,7 @@ class IncomingChanges(View):
     )
     CSS_PATH = "incoming_changes.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("incoming.next_page", "incoming.close")
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING_COMMANDS,)
 
     def __init__(
         self,

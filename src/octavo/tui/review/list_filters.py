@@ -32,7 +32,7 @@ class RequestFilter:
         return self.needs is None or self.needs in status.known
 
 
-def matching(
+def matching_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
     """Return the change requests that match all filters. `status` returns the status of a change request."""
@@ -43,7 +43,7 @@ def matching(
     ]
 
 
-def undecided(
+def undecided_requests(
     items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
 ) -> list[ChangeRequest]:
     """Return the change requests that may match all filters once their facts are loaded."""
@@ -79,8 +79,11 @@ def offered_filters(
     offered = []
     for each in filters:
         others = [other for other in active if other.kind != each.kind]
-        candidates = matching(items, others, status)
-        matches, unknown = (len(matching(candidates, [each], status)), len(undecided(candidates, [each], status)))
+        candidates = matching_requests(items, others, status)
+        matches, unknown = (
+            len(matching_requests(candidates, [each], status)),
+            len(undecided_requests(candidates, [each], status)),
+        )
         if each not in active and (unknown or 0 < matches < len(candidates)):
             offered.append((each, matches, unknown))
     return offered

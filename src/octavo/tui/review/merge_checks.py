@@ -89,7 +89,7 @@ class Checks:
         return tuple(title_of(each) for each in self.changes if each.type == "page_deleted")
 
 
-async def check(live: Live, at: ChangeRequestRef) -> Checks:
+async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
     """Load all facts that a merge depends on. Raises ApiError."""
     checked_at = wording.clock()
     change_request, space, reviews, threads = await asyncio.gather(

@@ -13,7 +13,7 @@ from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.merge_checks import ARCHIVE_HINT, Checks, change_line, check
+from octavo.tui.review.merge_checks import ARCHIVE_HINT, Checks, change_line, run_checks
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
@@ -34,9 +34,9 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             label="checks",
             blocked_while_loading="The checks are still running.",
             blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
-            load=lambda: check(app.session.live, at),
+            load=lambda: run_checks(app.session.live, at),
             content=lambda checks: _dialog_content(app, at, checks),
-            send=lambda checks: send(app, at, checks.basis),
+            send=lambda checks: send_merge(app, at, checks.basis),
             next_step="Review the checks again before you merge.",
             describe_changes=lambda before, after: changes_since(
                 app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
@@ -104,7 +104,7 @@ def why_typed(checks: Checks) -> str:
     return ""
 
 
-async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
+async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
     """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
     return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request

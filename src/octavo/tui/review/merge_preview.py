@@ -20,7 +20,7 @@ from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
-PREVIEW: Commands[MergedPreviewScreen] = Commands(
+PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
     "outcome",
     (
         Command("close", "escape,p", "Back", "Go back to the conflict", run=lambda app, _: app.pop_screen()),
@@ -54,7 +54,7 @@ class MergedPreviewScreen(View):
     )
     CSS_PATH = "merge_preview.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(
         self,

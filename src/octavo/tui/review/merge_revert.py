@@ -49,7 +49,7 @@ def open_revert_dialog(app: Shell, target: RequestTarget) -> None:
         blocked_on_error="Could not load the changes, so you cannot revert them yet. Press r to retry.",
         load=lambda: _load_checks(app, space, change_request),
         content=_dialog_content,
-        send=lambda checks: revert(app, space, checks.merged),
+        send=lambda checks: revert_merge(app, space, checks.merged),
         next_step="Review the list before you revert.",
     )
     app.push_screen(CheckedDialog(app, write))
@@ -98,7 +98,7 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     return tuple(found)
 
 
-async def revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
+async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
     """Create the change request, revert the pages in it, open it for review, and show it. An interrupted revert
     continues in its draft, which Octavo finds by its title."""
     number = app.notices.say(f"Reverting #{merged.number}…", seconds=90)

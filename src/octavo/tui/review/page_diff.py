@@ -255,7 +255,7 @@ class PageDiff:
         thread = self._wanted_thread
         if thread is None or all(each.id != thread.id for each in self._threads.all):
             return
-        key = entry_of(thread)
+        key = entry_key_of(thread)
         if self._pages.reveal(key):
             self._wanted_thread, self._pending_step = None, (key, thread)
             self.show()
@@ -415,7 +415,7 @@ class PageDiff:
         """Do nothing: the change request reloads."""
 
 
-SUGGESTIONS: Commands[PageDiff] = Commands(
+SUGGESTION_COMMANDS: Commands[PageDiff] = Commands(
     "suggestion",
     (
         Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions on this page", key_display="%", shown=False,
@@ -429,10 +429,10 @@ SUGGESTIONS: Commands[PageDiff] = Commands(
 
 def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
     """Return the open threads on the page of the entry `key`."""
-    return [each for each in threads if each.is_open_thread and entry_of(each) == key]
+    return [each for each in threads if each.is_open_thread and entry_key_of(each) == key]
 
 
-def entry_of(thread: Comment) -> str:
+def entry_key_of(thread: Comment) -> str:
     """Return the key of the entry that a thread is on."""
     return thread.target.page.id if thread.target.page else WHOLE
 
@@ -442,7 +442,7 @@ def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Seq
     end."""
     at = keys.index(current) if current in keys else -1
     among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-    with_open = {entry_of(each) for each in threads if each.is_open_thread}
+    with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
     return next((key for key in among if key in with_open), None)
 
 

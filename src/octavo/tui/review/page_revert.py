@@ -153,7 +153,7 @@ async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:
     app.say(f"Reverted {revert.title}.")
 
 
-REVERTING: Commands[SelectedChange] = Commands(
+REVERT_COMMANDS: Commands[SelectedChange] = Commands(
     "change",
     (
         Command("take_back", "Q", "Revert change", "Revert the changes to the selected block or page", shown=False,

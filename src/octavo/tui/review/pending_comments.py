@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
-PENDING_COMMENT: Commands[OutboxEntry] = Commands(
+COMMENT_COMMANDS: Commands[OutboxEntry] = Commands(
     "held",
     (
         Command(
@@ -50,7 +50,7 @@ PENDING_COMMENT: Commands[OutboxEntry] = Commands(
     find=lambda dialog: dialog.rows.item,
 )
 """Commands on a pending comment."""
-PENDING_COMMENTS: Commands[PendingCommentsScreen] = Commands(
+LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
     "held",
     (
         Command("send", "ctrl+s", "Send all", "Send all pending comments without submitting a review",
@@ -74,7 +74,7 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
         "Press enter to show a comment on its page, e to edit the comment, X to remove the comment from the review, "
         "or ctrl+s to send all comments without submitting a review. Press esc to close the list."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PENDING_COMMENT, PENDING_COMMENTS)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENT_COMMANDS, LIST_COMMANDS)
 
     def __init__(self, at: ChangeRequestRef, name: str, titles: Mapping[str, str]) -> None:
         """`name` is the name of the change request. `titles` has the titles of its pages by page ID."""

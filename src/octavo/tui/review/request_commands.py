@@ -13,7 +13,7 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
 from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
 from octavo.tui.review.merge_dialog import merge_dialog
-from octavo.tui.review.request_target import RequestTarget, for_single, is_in, requires
+from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
@@ -145,32 +145,32 @@ def _ready_label(app: Shell, target: RequestTarget) -> str | None:
     return "Convert to draft" if target.change_request.status == "open" else None
 
 
-CHANGE: Commands[RequestTarget] = Commands(
+REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
     "change",
     (
         Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
-                writes=True, applies=is_in("merged"), run=merge_revert.open_revert_dialog, why_not=for_single(merge_revert.why_no_revert)),
+                writes=True, applies=has_status("merged"), run=merge_revert.open_revert_dialog, why_not=for_one_request(merge_revert.why_no_revert)),
         Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
                 writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
-                writes=True, run=lambda app, target: status_changes.toggle(app, target.change_requests),
-                why_not=lambda app, target: status_changes.why_not_toggle(app, target.change_requests), called=_ready_label),
+                writes=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
+                why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), called=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
-                run=lambda app, target: review_submission.open_review_dialog(app, target, "approved"), why_not=for_single(review_submission.why_no_review)),
+                run=lambda app, target: review_submission.open_review_dialog(app, target, "approved"), why_not=for_one_request(review_submission.why_no_review)),
         Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
                 writes=True, run=lambda app, target: review_submission.open_review_dialog(app, target, "changes-requested"),
-                why_not=for_single(review_submission.why_no_review)),
+                why_not=for_one_request(review_submission.why_no_review)),
         Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
-                run=review_submission.open_pending_comments, why_not=for_single(review_submission.why_no_pending_comments)),
+                run=review_submission.open_pending_comments, why_not=for_one_request(review_submission.why_no_pending_comments)),
         Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
-                writes=True, run=review_submission.open_withdraw_dialog, why_not=for_single(review_submission.why_no_withdrawal)),
+                writes=True, run=review_submission.open_withdraw_dialog, why_not=for_one_request(review_submission.why_no_withdrawal)),
         Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
                 writes=True, run=update_from_main.open_update_dialog, why_not=requires("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
                 run=update_from_main.open_conflicts, why_not=requires("edit", *UNDECIDED, "merged")),
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
-                writes=True, applies=is_in(*UNDECIDED), run=_merge, why_not=_why_no_merge),
+                writes=True, applies=has_status(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
                 writes=True, run=lambda app, target: status_changes.open_archive_dialog(app, target.at, target.change_request),
                 why_not=requires("edit", *UNDECIDED, "archived")),
@@ -222,7 +222,7 @@ def _space_for_new(view: Any) -> SpaceRef | None:
     return space.ref if space else None
 
 
-NEW_CHANGE: Commands[SpaceRef] = Commands(
+NEW_REQUEST: Commands[SpaceRef] = Commands(
     "change",
     (
         Command("new", "ctrl+n", "New", "Create a change request in this space", shown=False,

@@ -342,7 +342,7 @@ class Comparison:
         self._view.app.push_screen(Picker("Compare with", choices, now=self._base), on_choice)
 
 
-COMPARISON: Commands[Comparison] = Commands(
+COMPARISON_COMMANDS: Commands[Comparison] = Commands(
     "change",
     (
         Command("compare_with", "B", "Compare with…", "Choose the version to compare with", shown=False,

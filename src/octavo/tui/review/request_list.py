@@ -22,9 +22,9 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
-from octavo.tui.review.request_commands import CHANGE, NEW_CHANGE
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
-from octavo.tui.review.request_target import RequestTarget, why_not_alone
+from octavo.tui.review.request_target import RequestTarget, why_not_single
 from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.left_unsent import beside
@@ -59,12 +59,12 @@ _TABS = SECTIONS.changed("previous_section", title="Previous tab", help="Go to t
 
 def _single_request(view: ChangesScreen) -> ChangeRequest | None:
     target = view.request_target
-    return target.change_request if target is not None and why_not_alone(target) is None else None
+    return target.change_request if target is not None and why_not_single(target) is None else None
 
 
 def _why_no_single_request(view: ChangesScreen) -> str:
     target = view.request_target
-    return (target and why_not_alone(target)) or "Select a change request first."
+    return (target and why_not_single(target)) or "Select a change request first."
 
 
 _ADDRESS = ADDRESS.about(_single_request, nothing=_why_no_single_request)
@@ -78,7 +78,7 @@ def _scroll_or_move(view: ChangesScreen, step: int) -> None:
 def _choose_filter(_: Shell, view: ChangesScreen) -> None:
     snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
-    offered = list_filters.offered_filters(items, view.filters.by, view.space_title, view.statuses.of)
+    offered = list_filters.offered_filters(items, view.filters.by, view.space_title, view.statuses.status_of)
     choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
     view.filters.choose("Filter change requests", choices)
 
@@ -88,7 +88,7 @@ def _toggle_mine(_: Shell, view: ChangesScreen) -> None:
     view.draw_list()
 
 
-CHANGES: Commands[ChangesScreen] = Commands(
+LIST_COMMANDS: Commands[ChangesScreen] = Commands(
     "changes",
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
@@ -124,7 +124,15 @@ class ChangesScreen(ListView[ChangeRequest]):
         "Press esc to clear the filters."
     )
     CSS_PATH = "request_list.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHANGE, NEW_CHANGE, _ADDRESS, PANES, _TABS, UNSENT, CHANGES)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        REQUEST_COMMANDS,
+        NEW_REQUEST,
+        _ADDRESS,
+        PANES,
+        _TABS,
+        UNSENT,
+        LIST_COMMANDS,
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -155,7 +163,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield from self.list_beside(rows, RequestPreview(self.statuses.of, id="summary"), sections=sections)
+        yield from self.list_beside(rows, RequestPreview(self.statuses.status_of, id="summary"), sections=sections)
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
@@ -198,17 +206,19 @@ class ChangesScreen(ListView[ChangeRequest]):
                 each for each in snapshot.value.items if not self.only_mine or _is_author(self.shell.workspace.me, each)
             ]
             checked = len(items) if all(each.needs is None for each in self.filters.by) else self._checked_count
-            undecided = list_filters.undecided(items[:checked], self.filters.by, self.statuses.of)
+            undecided = list_filters.undecided_requests(items[:checked], self.filters.by, self.statuses.status_of)
             self._has_unchecked = checked < len(items)
             checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
-            items = sorted(list_filters.matching(items, self.filters.by, self.statuses.of), key=self.space_title)
-            items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.statuses.of(each)))
+            items = sorted(
+                list_filters.matching_requests(items, self.filters.by, self.statuses.status_of), key=self.space_title
+            )
+            items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.statuses.status_of(each)))
             is_filtered = bool(self.filters.by or self.only_mine)
             self.rows.state.empty = "No change requests match the filters." if is_filtered else EMPTY_TEXT
             is_partial = is_filtered and (self._has_unchecked or snapshot.value.next is not None)
             if is_partial:
                 self.rows.state.empty = f"No matches in the {checked_text} change requests."
-            if undecided and list_filters.can_still_match(undecided, self.filters.by, self.statuses.of):
+            if undecided and list_filters.can_still_match(undecided, self.filters.by, self.statuses.status_of):
                 self.rows.state.empty = "No matches yet. Still loading…"
             self.rows.state.hint = "esc clear filters" if self.filters.by else "@ show all" if is_filtered else HINT
             if is_partial:
@@ -240,7 +250,9 @@ class ChangesScreen(ListView[ChangeRequest]):
         author = each.created_by.name if each.created_by else ""
         space = "" if self.order == "space" else self.space_title(each)
         room = self.rows.scrollable_content_region.width - _ROW_MARGIN
-        below = status_summary.line(self.statuses.of(each), [fact for fact in (space, author) if fact], room)
+        below = status_summary.status_line(
+            self.statuses.status_of(each), [fact for fact in (space, author) if fact], room
+        )
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
@@ -295,9 +307,9 @@ class ChangesScreen(ListView[ChangeRequest]):
     def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
         """Load the facts that the filters need for `unknown`, and show how many are missing or failed."""
         needed = [each.needs for each in self.filters.by if each.needs is not None]
-        unread = [self.statuses.of(each).unread for each in unknown]
+        unread = [self.statuses.status_of(each).unread for each in unknown]
         causes = [each[fact] for each in unread for fact in needed if fact in each]
-        pending = [each for each in unknown if not any(fact in self.statuses.of(each).unread for fact in needed)]
+        pending = [each for each in unknown if not any(fact in self.statuses.status_of(each).unread for fact in needed)]
         if pending:
             self._progress = f" · checking {len(pending)} more"
             self.statuses.load(pending, needed)

@@ -72,20 +72,20 @@ def why_not_allowed(app: Shell, target: RequestTarget, permission: str, *states:
 def requires(permission: str, *states: str) -> WhyNot:
     """Return a function that tells why a command is disabled: it needs `permission` and a change request in one of
     `states`."""
-    return for_single(lambda app, target: why_not_allowed(app, target, permission, *states))
+    return for_one_request(lambda app, target: why_not_allowed(app, target, permission, *states))
 
 
-def for_single(why_not: WhyNot) -> WhyNot:
+def for_one_request(why_not: WhyNot) -> WhyNot:
     """Return a function that tells why a command is disabled, and that also allows only one selected change request."""
-    return lambda app, target: why_not_alone(target) or why_not(app, target)
+    return lambda app, target: why_not_single(target) or why_not(app, target)
 
 
-def is_in(*states: str) -> Callable[[Shell, RequestTarget], bool]:
+def has_status(*states: str) -> Callable[[Shell, RequestTarget], bool]:
     """Return a function that tells whether any of the targets of a command is in one of `states`."""
     return lambda app, target: any(each.status in states for each in target.change_requests)
 
 
-def why_not_alone(target: RequestTarget) -> str | None:
+def why_not_single(target: RequestTarget) -> str | None:
     """Return why a command for one change request is disabled: others are selected. None if none are."""
     count = len(target.selected)
     if count > 1 or (count == 1 and target.selected[0].id != target.change_request.id):

@@ -27,11 +27,11 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_pages import WHOLE
-from octavo.tui.review.changed_tree import CHANGED_PAGE, ChangedTree
-from octavo.tui.review.page_diff import SUGGESTIONS, PageDiff
-from octavo.tui.review.page_revert import REVERTING, SelectedChange
-from octavo.tui.review.request_commands import CHANGE, NEW_CHANGE, comment_on_whole, why_no_comment_on_whole
-from octavo.tui.review.request_comparison import COMPARISON, Comparison
+from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
+from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
+from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
+from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.shell.addresses import ADDRESS
@@ -72,7 +72,7 @@ def _why_no_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None
     return view.page_discussion.why_no_comment(whole=True)
 
 
-COMMENT_ON_PAGE: Commands[Any] = (
+COMMENT_COMMANDS: Commands[Any] = (
     COMMENTING.only("page")
     .changed("page", run=_comment_on_page, why_not=_why_no_comment_on_page)
     .about(lambda view: view)
@@ -104,7 +104,7 @@ def _why_no_deletion(app: Shell, view: ChangeRequestScreen) -> str | None:
     return may_not_write(app, view.authoring)
 
 
-DELETING: Commands[Any] = (
+DELETE_COMMANDS: Commands[Any] = (
     WRITING.only("delete").changed("delete", run=_delete, why_not=_why_no_deletion).about(lambda view: view)
 )
 
@@ -123,7 +123,7 @@ def _export(app: Shell, view: ChangeRequestScreen) -> None:
     choose(app, view.at, f"#{about.number} {about.title}", (page.id, selected.title) if page and selected else None)
 
 
-REVIEW: Commands[ChangeRequestScreen] = Commands(
+VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
@@ -145,20 +145,20 @@ class ChangeRequestScreen(View):
     )
     CSS_PATH = "request_view.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        CHANGE.without("comment"),
-        NEW_CHANGE,
+        REQUEST_COMMANDS.without("comment"),
+        NEW_REQUEST,
         ADDRESS,
         WRITING.only("edit", "arrange").about(lambda view: view.authoring),
-        DELETING,
+        DELETE_COMMANDS,
         COMMENTING.only("block"),
-        COMMENT_ON_PAGE,
+        COMMENT_COMMANDS,
         THREAD_HERE,
         UNSENT.about(_unsent_of_selection),
-        SUGGESTIONS,
-        COMPARISON,
-        REVERTING,
-        CHANGED_PAGE,
-        REVIEW,
+        SUGGESTION_COMMANDS,
+        COMPARISON_COMMANDS,
+        REVERT_COMMANDS,
+        TREE_COMMANDS,
+        VIEW_COMMANDS,
     )
 
     def __init__(self, change_request: ChangeRequest, space: SpaceRef, thread: Comment | None = None) -> None:

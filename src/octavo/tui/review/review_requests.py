@@ -31,7 +31,7 @@ from octavo.tui.widgets.row_list import Row
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-REVIEWERS: Commands[ReviewersScreen] = Commands(
+REVIEWER_COMMANDS: Commands[ReviewersScreen] = Commands(
     "reviewers",
     (
         Command("ask", "ctrl+s", "Request", "Request reviews from the selected people", priority=True,
@@ -51,7 +51,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
     )
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWERS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWER_COMMANDS,)
 
     def __init__(self, title: str, people: Sequence[Choice[str]], requested: frozenset[str]) -> None:
         super().__init__(title, people, empty="No one can review this change request.")
@@ -106,7 +106,7 @@ async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
         return  # The user left the view while the lists loaded.
     requests = {each.user.id: each for each in requested.items if each.user is not None}
     recent = tuple(app.session.state.get_fact(_RECENT, ()))
-    choices = choices_of(people, requests, reviews_given.items, change_request, recent)
+    choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
 
     def on_answer(chosen: frozenset[str] | None) -> None:
         if chosen is not None:
@@ -161,7 +161,7 @@ async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -
     return [(each.user, None) for each in members.items if not each.disabled]
 
 
-def choices_of(
+def reviewer_choices(
     people: list[tuple[User, str | None]],
     requests: dict[str, RequestedReviewer],
     reviews: tuple[Review, ...],

@@ -12,7 +12,7 @@ from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by
 from octavo.data.writes.machine import has_review_in_flight
 from octavo.tui.comments.held_comments import told
 from octavo.tui.review.pending_comments import PendingCommentsScreen
-from octavo.tui.review.request_target import RequestTarget, is_in, why_not_allowed
+from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
@@ -38,7 +38,7 @@ def is_review_offered(app: Shell, target: RequestTarget) -> bool:
     """Return whether the key bar offers a review. Your own change request is excluded, although the server accepts a
     review."""
     me, author = app.workspace.me, target.change_request.created_by
-    return is_in(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
+    return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
 
 
 def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def why_not_toggle(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
+def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
     """Return why the change requests cannot be marked as ready or converted to drafts. None if they can."""
     for each in requests:
         if each.status not in ("draft", "open"):
@@ -34,7 +34,7 @@ def why_not_toggle(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
     return None
 
 
-def toggle(app: Shell, requests: Sequence[ChangeRequest]) -> None:
+def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
     """Mark drafts as ready for review, or convert open change requests to drafts. The first change request decides
     which of the two happens. The others change only if they have the same status."""
     if requests:
@@ -50,7 +50,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is not None:
-            toggle(app, [change_request])
+            toggle_drafts(app, [change_request])
 
     intro = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
     app.push_screen(

@@ -65,7 +65,7 @@ class StatusLoader:
         self.stop_loading()
         self._facts.clear()
 
-    def of(self, change_request: ChangeRequest) -> RequestStatus:
+    def status_of(self, change_request: ChangeRequest) -> RequestStatus:
         """Return the status of a change request, as far as it is loaded."""
         workspace, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
         me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_threads(change_request)
@@ -209,7 +209,7 @@ class StatusLoader:
     async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[Fact]) -> None:
         async def load_facts(change_request: ChangeRequest) -> None:
             for fact in facts:
-                if fact not in self.of(change_request).known:
+                if fact not in self.status_of(change_request).known:
                     await self._load_fact(change_request, fact)
             self._loading.discard(change_request.id)
 

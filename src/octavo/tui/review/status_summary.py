@@ -90,7 +90,7 @@ def is_predicted(change_request: ChangeRequest) -> bool:
     )
 
 
-def line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
+def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
     """Return a line of at most `width` cells with the labels, such as the space and the author, and the status. In a
     narrow line the last facts are shortened first, then the first labels are omitted. No fact is omitted."""
     facts, labels = status_facts(status), [each for each in labels if each]
@@ -160,7 +160,7 @@ def merged_by(change_request: ChangeRequest) -> str:
     return f"Merged{by} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
 
-def head(
+def first_line(
     change_request: ChangeRequest,
     space: str,
     reviews: Sequence[Review],
@@ -210,7 +210,7 @@ def head(
     return title + subtitle + state
 
 
-def reviewers(
+def reviewer_list(
     change_request: ChangeRequest,
     reviews: Sequence[Review],
     requested: Sequence[RequestedReviewer],

@@ -112,7 +112,7 @@ def update_dialog(
             blocked_on_error="Could not load the checks, so you cannot update yet. Press r to retry.",
             load=lambda: preview_update(app.session.live, at),
             content=lambda preview: _dialog_content(app, at, preview, reopen),
-            send=lambda preview: send(app, at, preview, on_conflicts),
+            send=lambda preview: send_update(app, at, preview, on_conflicts),
             next_step="Review the checks again before you update.",
             describe_changes=lambda before, after: changes_since(
                 app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
@@ -156,7 +156,7 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
     app.push_screen(IncomingChanges(preview.change_request, preview.incoming, Sides(old, new), conflicting, reopen))
 
 
-async def send(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
+async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
     """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. If something
     changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty string."""
     change_request = preview.change_request
