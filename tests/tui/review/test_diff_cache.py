@@ -24,7 +24,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.diff_cache import MAX_PARALLEL, DiffCache, Sides, _diff_key
+from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
 from octavo.tui.review.viewed_pages import ViewedMarks
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world
@@ -75,7 +75,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     made: list[str] = []
     comparisons = DiffCache(live, made.append)
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
-    comparisons.set_sides(Sides(old, new))
+    comparisons.set_sides(ComparedSides(old, new))
     yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, made)
     comparisons.stop()
     await live.close()
@@ -183,7 +183,7 @@ async def test_other_sides_clear_the_cache(review: Review) -> None:
     sides = review.comparisons._sides
     assert sides is not None
     assert sides.old is not None
-    review.comparisons.set_sides(Sides(sides.old, sides.old, "itself"))
+    review.comparisons.set_sides(ComparedSides(sides.old, sides.old, "itself"))
     assert review.comparisons.cached(page) is None
     assert (await review.comparisons.compare(page)).diff.is_empty
 

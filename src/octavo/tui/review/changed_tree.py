@@ -93,7 +93,7 @@ class ChangedTree:
     def show(self, changed: Sequence[ChangedPage]) -> None:
         """Draw the changed pages. The selection stays on the same entry."""
         comparison, tree = self._comparison, self.widget
-        titles = {page.id: page.title or "Untitled" for root in comparison.after for page in root.walk()}
+        titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
         commented = commented_pages(self._threads.all, changed, titles, self._unsent)
         counts = open_thread_counts(self._threads.posted)
@@ -103,7 +103,7 @@ class ChangedTree:
             self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, self._unsent, tight
         )
         found = tree_nodes(
-            changed, commented, comparison.before, comparison.after, marks, whole_tree=self._shows_all_pages
+            changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
         )
         by_key = {entry.key: entry for entry in (*changed, *commented)}
         drawn = [node for node in walk_nodes(found) if node.kind != "section"]
@@ -176,7 +176,7 @@ class ChangedTree:
 
     def why_not_all(self) -> str | None:
         """Return why all pages cannot be shown. None if they can."""
-        return None if self._comparison.after else "The pages are still loading."
+        return None if self._comparison.new_pages else "The pages are still loading."
 
     # Viewed marks
 

@@ -31,7 +31,7 @@ class ConflictSource:
         self._merged_request, self._on_written = merged_request, on_written
 
     @property
-    def name(self) -> str:
+    def key(self) -> str:
         """Return the key under which the choices are stored."""
         return self.change_request.id
 
@@ -46,7 +46,7 @@ class ConflictSource:
         return f"#{self.change_request.number}"
 
     @property
-    def against(self) -> str:
+    def base_name(self) -> str:
         """Return the name of the version that a page is compared with before it is saved."""
         if self._merged_request is not None:
             return f"main before #{self._merged_request.number} was merged"

@@ -145,7 +145,7 @@ class ConflictsScreen(View):
         return self.view
 
     def on_mount(self) -> None:
-        self._choices = Choices(self.shell, self.source.name)
+        self._choices = Choices(self.shell, self.source.key)
         self.rows.state.wait_for("conflicts")
         self.rows.focus()
         self._draw_head()
@@ -401,7 +401,7 @@ class ConflictsScreen(View):
             MergedPreviewScreen(
                 MergedPreview(title, text, main, settings),
                 location,
-                against=self.source.against,
+                base_name=self.source.base_name,
                 send=self.send_choices,
                 why_not_send=why_not_send,
             )

@@ -29,7 +29,7 @@ cached in the background, and the diffs that were shown longest ago are dropped.
 
 
 @dataclass(frozen=True)
-class Sides:
+class ComparedSides:
     """The two compared revisions."""
 
     old: RevisionRef | None
@@ -53,7 +53,7 @@ class DiffCache:
 
     def __init__(self, live: Live, on_diff: Callable[[str], None]) -> None:
         self._live, self._on_diff = live, on_diff
-        self._sides: Sides | None = None
+        self._sides: ComparedSides | None = None
         self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
         self._tasks: dict[DiffKey, asyncio.Task[PageComparison]] = {}
         self._background: set[DiffKey] = set()
@@ -69,7 +69,7 @@ class DiffCache:
         self.with_markers: set[str] = set()
         """Keys of the compared pages with conflict markers in their text."""
 
-    def set_sides(self, sides: Sides | None) -> None:
+    def set_sides(self, sides: ComparedSides | None) -> None:
         """Set the compared revisions. The cache is cleared if they change."""
         if sides != self._sides:
             self.stop()

@@ -30,7 +30,7 @@ class DraftConflicts(ConflictSource):
 
     sides = ("theirs", "yours")
     label = MINE
-    against = "the version that others saved"
+    base_name = "the version that others saved"
     has_server_conflicts = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
@@ -38,12 +38,12 @@ class DraftConflicts(ConflictSource):
         self._edit, self._draft, self._target = route.edit, route.place, route.into
 
     @property
-    def name(self) -> str:
+    def key(self) -> str:
         return self._draft.name
 
     async def load(self) -> OpenConflicts:
         """Return the conflicts in the markers of the draft. The base is missing without a connection."""
-        source = DialogDraft(self.app, self.name).text
+        source = DialogDraft(self.app, self.key).text
         base = base_of(self.app, self._draft)
         live = self.app.session.live
         try:
@@ -65,7 +65,7 @@ class DraftConflicts(ConflictSource):
         chosen = choices.by_name
         text = page.text(chosen, self.label)
         try:
-            await DialogDraft(self.app, self.name).save(text)
+            await DialogDraft(self.app, self.key).save(text)
         except NotSaved as error:
             self.app.say(f"Could not save the page: {error}", tone="failed")
             return

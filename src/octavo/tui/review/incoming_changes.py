@@ -17,7 +17,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, describe_change
-from octavo.tui.review.diff_cache import DiffCache, Sides
+from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import Lines
@@ -53,7 +53,7 @@ class IncomingChanges(View):
         self,
         change_request: ChangeRequest,
         changes: Sequence[Change],
-        sides: Sides,
+        sides: ComparedSides,
         conflicting: Collection[str],
         on_close: Callable[[], None],
     ) -> None:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.folding import fold
-from octavo.tui.review.status_summary import Fact, RequestStatus
+from octavo.tui.review.status_summary import RequestStatus, StatusFact
 
 StatusOf: TypeAlias = Callable[[ChangeRequest], RequestStatus]
 
@@ -24,7 +24,7 @@ class RequestFilter:
     kind: str
     name: str
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
-    needs: Fact | None = None
+    needs: StatusFact | None = None
     """Fact that the filter needs. None if the list of the server has all it needs."""
 
     def is_decided(self, status: RequestStatus) -> bool:

@@ -61,7 +61,7 @@ class MergedPreviewScreen(View):
         preview: MergedPreview,
         location: str,
         *,
-        against: str,
+        base_name: str,
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
@@ -69,7 +69,7 @@ class MergedPreviewScreen(View):
         line."""
         super().__init__()
         self._preview, self._location = preview, location
-        self._against, self._send, self._why_not_send = against, send, why_not_send
+        self._base_name, self._send, self._why_not_send = base_name, send, why_not_send
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
@@ -92,10 +92,10 @@ class MergedPreviewScreen(View):
         diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
         self.view.show(replace(compared, diff=diff), title=title, key="outcome")
         reason = self._why_not_send()
-        against = f"compared with {self._against}"
+        note = f"compared with {self._base_name}"
         if main is None:
-            against = "not compared: the version in main is not available"
-        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {against} · ")
+            note = "not compared: the version in main is not available"
+        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ")
         self.query_one("#banner", Static).update(
             banner
             + (

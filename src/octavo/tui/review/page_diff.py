@@ -32,7 +32,7 @@ from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT
 from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_cache import Sides
+from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.permissions import not_allowed_in
@@ -66,7 +66,7 @@ class PageDiff:
         self._comparison, self._pages, self._threads = comparison, pages, threads
         self.page_discussion = PageDiscussion(view, self)
         """Comments on the shown page."""
-        self._shown: tuple[ChangedPage, Sides] | None = None
+        self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._documents: tuple[Document, Document] | None = None
         self._anchors: BothSides | None = None
@@ -121,7 +121,7 @@ class PageDiff:
         self._show_position()
         self._view.refresh_bindings()
 
-    async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, Sides]) -> None:
+    async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedSides]) -> None:
         try:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:

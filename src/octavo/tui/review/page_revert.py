@@ -122,7 +122,7 @@ def _ask_to_revert_page(app: Shell, revert: PageRevert, selected: SelectedChange
     if "created" in selected.change.kinds:
         intro = f"{revert.title} is new in this change request and will be deleted."
         page = next(
-            (page for root in selected.comparison.after for page in root.walk() if page.id == revert.page), None
+            (page for root in selected.comparison.new_pages for page in root.walk() if page.id == revert.page), None
         )
         subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
         intro += f" Its {plural(subpages, 'subpage')} will also be deleted." if subpages else ""

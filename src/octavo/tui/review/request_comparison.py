@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import reviews_of
 from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.diff_cache import DiffCache, Sides
+from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
 from octavo.tui.review.status_summary import is_predicted
 from octavo.tui.widgets.chooser import Choice
@@ -48,7 +48,7 @@ class Comparison:
         """The change request as it was last loaded."""
         self.space = space
         self.at: ChangeRequestRef = change_request.ref(space)
-        self.sides: Sides | None = None
+        self.sides: ComparedSides | None = None
         """Compared revisions. None while they are unknown."""
         self.tree = Snapshot[PageTree]()
         """Page tree of the change request, for links."""
@@ -56,15 +56,15 @@ class Comparison:
         """Changed pages. None while they are loading."""
         self.unlisted_count = 0
         """Number of changes that are missing in `changed`, because the server does not list them."""
-        self.before: tuple[Page, ...] = ()
+        self.old_pages: tuple[Page, ...] = ()
         """Page tree of the old revision, for the positions of deleted pages."""
-        self._after: tuple[Page, ...] | None = None
+        self._new_pages: tuple[Page, ...] | None = None
         """Page tree of the new revision. None if this is the current revision of the change request."""
         self._base: Base = "base"
         self._base_changed = False
         """Whether another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
-        self._complete_changes: tuple[Sides, Changes, tuple[ChangedPage, ...]] | None = None
+        self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
         """All changes, if the server lists only some. The revisions and the incomplete list tell when to load them
         again."""
         self.conflicting: frozenset[str] = frozenset()
@@ -109,13 +109,15 @@ class Comparison:
     @property
     def titles(self) -> Mapping[str, str]:
         """Return the page titles on both sides, by page ID."""
-        return {page.id: page.title or "Untitled" for root in (*self.before, *self.after) for page in root.walk()}
+        return {
+            page.id: page.title or "Untitled" for root in (*self.old_pages, *self.new_pages) for page in root.walk()
+        }
 
     @property
-    def after(self) -> tuple[Page, ...]:
+    def new_pages(self) -> tuple[Page, ...]:
         """Return the page tree of the new revision."""
-        if self._after is not None:
-            return self._after
+        if self._new_pages is not None:
+            return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()
 
     def set_change_request(self, now: ChangeRequest) -> bool:
@@ -148,7 +150,7 @@ class Comparison:
             self._view.call_later(self._follow_changes)
         self._find_changes()
 
-    def _set_sides(self, sides: Sides) -> None:
+    def _set_sides(self, sides: ComparedSides) -> None:
         self.sides = sides
         self.diffs.set_sides(sides)
 
@@ -171,7 +173,7 @@ class Comparison:
         revision = self.change_request.revision
         return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
 
-    def _at(self, revision: str) -> RevisionRef:
+    def _ref(self, revision: str) -> RevisionRef:
         return RevisionRef(space_id=self.space.space_id, revision_id=revision)
 
     def _predict_soon(self) -> None:
@@ -209,14 +211,16 @@ class Comparison:
         if self._base != "base" or is_merged:
             self.replace_worker("changes", partial(self._compare_revisions, self._base, is_merged))
             return
-        self._show_listed_changes(Sides(self._at(change_request.base) if change_request.base else None, self.head))
+        self._show_listed_changes(
+            ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
+        )
 
-    def _show_listed_changes(self, sides: Sides) -> None:
+    def _show_listed_changes(self, sides: ComparedSides) -> None:
         self._set_sides(sides)
         listed = self._listed
         if listed is None:
             return
-        self._after = None
+        self._new_pages = None
         if self._complete_changes is not None and listed.more and self._complete_changes[:2] == (sides, listed):
             self._set_changes(self._complete_changes[2], 0)
             return
@@ -232,11 +236,11 @@ class Comparison:
             self._base_changed = False
             self._view.select_first_change()
 
-    async def _load_unlisted(self, sides: Sides, old: RevisionRef, listed: Changes) -> None:
+    async def _load_unlisted(self, sides: ComparedSides, old: RevisionRef, listed: Changes) -> None:
         """Find the positions of deleted pages, and the changes that the server did not list."""
         try:
             before = await load_revision(self._view.live, old)
-            self.before = before.pages
+            self.old_pages = before.pages
             if self.unlisted_count and self.changed is not None:
                 after = await load_revision(self._view.live, sides.new)
                 if has_document_ids(after):
@@ -275,33 +279,33 @@ class Comparison:
             keys = {each.key for each in found}
             found += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
         self._set_sides(sides)
-        self.before, self._after = before.pages, after.pages
+        self.old_pages, self._new_pages = before.pages, after.pages
         self._set_changes(found, 0)
 
-    async def _sides_of(self, base: Base, is_merged: bool) -> Sides:
+    async def _sides_of(self, base: Base, is_merged: bool) -> ComparedSides:
         change_request = self.change_request
         if base == "review":
             review = self.my_review
             if review is not None and review.revision is not None:
-                return Sides(self._at(review.revision), self.head, _NAMES["review"])
+                return ComparedSides(self._ref(review.revision), self.head, _NAMES["review"])
         if base == "main":
             space = await self._view.live.fetch(spaces.Get(at=self.space))
             if space.revision is not None:
-                return Sides(self._at(space.revision), self.head, _NAMES["main"])
+                return ComparedSides(self._ref(space.revision), self.head, _NAMES["main"])
         if is_merged and change_request.revision_merged is not None:
-            new = self._at(change_request.revision_merged)
+            new = self._ref(change_request.revision_merged)
             parents = (await load_revision(self._view.live, new)).parents
             # One parent of a merge is the change request, the other is main before the merge.
             old = next((each for each in parents if each != change_request.revision), None)
             if old is not None:
-                return Sides(self._at(old), new)
-        return Sides(self._at(change_request.base) if change_request.base else None, self.head)
+                return ComparedSides(self._ref(old), new)
+        return ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
 
     async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
         """Return the changed pages since a revision. None if the server does not identify documents. Raises
         ApiError."""
         before, after = await asyncio.gather(
-            load_revision(self._view.live, self._at(revision)), load_revision(self._view.live, self.head)
+            load_revision(self._view.live, self._ref(revision)), load_revision(self._view.live, self.head)
         )
         if not (has_document_ids(before) and has_document_ids(after)):
             return None

@@ -19,7 +19,7 @@ from octavo.data.comment_text import plain_text
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of, title_of
-from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
+from octavo.tui.review.status_summary import RequestStatus, StatusFact, merged_by
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.view import View
 
 MAX_PAGES = 60
-_NAMES: dict[Fact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
+_NAMES: dict[StatusFact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
 SELECTION_DELAY = 0.12
 """Delay in seconds before the details of a selected row are loaded."""
 

@@ -19,7 +19,7 @@ from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
-from octavo.tui.review.status_summary import Fact, RequestStatus, is_predicted, request_status
+from octavo.tui.review.status_summary import RequestStatus, StatusFact, is_predicted, request_status
 from octavo.tui.shell.permissions import UNDECIDED
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _LoadedFacts:
     predicted: ListPrediction | None = None
     predicted_for: tuple[str | None, ...] = ()
     """Revisions of the prediction: the base, the change request and main."""
-    unread: dict[Fact, str] = field(default_factory=dict)
+    unread: dict[StatusFact, str] = field(default_factory=dict)
     """Causes of the facts that could not be loaded."""
 
 
@@ -98,7 +98,7 @@ class StatusLoader:
         if unpredicted:
             self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
 
-    def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[Fact]) -> None:
+    def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
         """Load the missing facts of the change requests."""
         missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
         if missing:
@@ -164,7 +164,7 @@ class StatusLoader:
             self._changed(name)
 
     def _items(
-        self, found: _LoadedFacts, fact: Fact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
+        self, found: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
             found.unread[fact] = str(snapshot.error)
@@ -206,7 +206,7 @@ class StatusLoader:
 
     # Loading for the whole list
 
-    async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[Fact]) -> None:
+    async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[StatusFact]) -> None:
         async def load_facts(change_request: ChangeRequest) -> None:
             for fact in facts:
                 if fact not in self.status_of(change_request).known:
@@ -215,7 +215,7 @@ class StatusLoader:
 
         await gather_bounded(load_facts, change_requests, MAX_PARALLEL)
 
-    async def _load_fact(self, change_request: ChangeRequest, fact: Fact) -> None:
+    async def _load_fact(self, change_request: ChangeRequest, fact: StatusFact) -> None:
         if fact == "conflicts":
             await self._predict(change_request)
             return

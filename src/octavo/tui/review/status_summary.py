@@ -16,9 +16,9 @@ from octavo.api.users import Contributor
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
-Fact = Literal["reviews", "requested", "conflicts"]
+StatusFact = Literal["reviews", "requested", "conflicts"]
 """Facts of a status that are loaded in separate requests."""
-FACTS: tuple[Fact, ...] = ("reviews", "requested", "conflicts")
+STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class RequestStatus:
     """Titles of the pages that conflict or may conflict with main."""
     threads: int = 0
     """Number of open threads."""
-    known: frozenset[Fact] = frozenset(FACTS)
+    known: frozenset[StatusFact] = frozenset(STATUS_FACTS)
     """Facts that are loaded."""
-    unread: Mapping[Fact, str] = field(default_factory=dict)
+    unread: Mapping[StatusFact, str] = field(default_factory=dict)
     """Causes of the facts that could not be loaded."""
     is_on_main: bool = False
     """Whether main already has all changes."""
@@ -56,7 +56,7 @@ def request_status(
     requested: Sequence[RequestedReviewer] | None,
     conflicts: Sequence[str] | None,
     me: str,
-    unread: Mapping[Fact, str] = MappingProxyType({}),
+    unread: Mapping[StatusFact, str] = MappingProxyType({}),
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
@@ -65,7 +65,7 @@ def request_status(
     given = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in given if each.status == "approved"]
     fresh = [each.revision is None or each.revision == change_request.revision for each in approvals]
-    facts: dict[Fact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
+    facts: dict[StatusFact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
     return RequestStatus(
         approved=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if is_fresh),
         outdated_approvals=tuple(

@@ -18,7 +18,7 @@ from octavo.documents.revision_changes import changes_between
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.diff_cache import Sides
+from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_changes import offer_to_archive
@@ -153,7 +153,9 @@ def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen:
         return
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
     conflicting = {key for each in preview.prediction.conflicts for key in entry_keys(each.kind, each.id)}
-    app.push_screen(IncomingChanges(preview.change_request, preview.incoming, Sides(old, new), conflicting, reopen))
+    app.push_screen(
+        IncomingChanges(preview.change_request, preview.incoming, ComparedSides(old, new), conflicting, reopen)
+    )
 
 
 async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
