@@ -65,7 +65,7 @@ class ChangedTree:
 
     @property
     def key(self) -> str:
-        """Key of the selected entry."""
+        """Key of the selected entry of the tree."""
         return str(self.widget.key)
 
     @property

@@ -85,7 +85,7 @@ class Choices:
 
 
 def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Resolve a conflict in the editor. Return whether there is a new text."""
+    """Open a conflict in the editor. Return whether you wrote a new text."""
     draft, before = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
     initial = (draft.text or conflict.text(before or Choice("words")) or "").strip("\n")

@@ -272,7 +272,7 @@ class ConflictsScreen(View):
 
     @property
     def _text_conflict(self) -> Conflict | None:
-        """Selected conflict if it is about a text."""
+        """Selected conflict if it is about a text, else None."""
         item, selected = self._item, self._selected_conflict
         return (
             dict(item.conflicts).get(selected.name)

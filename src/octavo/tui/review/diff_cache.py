@@ -33,10 +33,10 @@ class ComparedSides:
     """The two compared revisions."""
 
     old: RevisionRef | None
-    """Revision that the new side is compared with. None if it is unknown."""
+    """Old revision. None if it is unknown."""
     new: ContentRef
     old_name: str = ""
-    """Name of the old revision. Empty if it is the base of the change request."""
+    """Name of the old revision for the user. Empty if the revision is the base of the change request."""
 
 
 DiffKey = tuple[str, bool, bool, bool]
@@ -57,7 +57,7 @@ class DiffCache:
         self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
         self._tasks: dict[DiffKey, asyncio.Task[PageComparison]] = {}
         self._background: set[DiffKey] = set()
-        """Keys of the tasks that no view waits for."""
+        """Keys of the background tasks, which no view waits for."""
         self._queue: deque[ChangedPage] = deque()
         self._waiting_count = 0
         self._shown: DiffKey | None = None
@@ -124,7 +124,7 @@ class DiffCache:
             self._start_next()
 
     def prefetch(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare these pages in this order in the background."""
+        """Compare `pages` in the background, in their order."""
         if self._sides is None or self._sides.old is None:
             return
         self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))

@@ -42,7 +42,8 @@ class DraftConflicts(ConflictSource):
         return self._draft.name
 
     async def load(self) -> OpenConflicts:
-        """Return the conflicts in the markers of the draft. The base is missing without a connection."""
+        """Return the conflicts that are marked in the draft. Without a connection the base of the conflicts is
+        unknown."""
         source = DialogDraft(self.app, self.key).text
         base = base_of(self.app, self._draft)
         live = self.app.session.live

@@ -133,4 +133,4 @@ ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[obje
     "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }
-"""Sort orders by key, each with its name and its sort key. Sorted by space, the list has a heading for each space."""
+"""Sort orders by key, each with a name and a function that returns sort keys."""

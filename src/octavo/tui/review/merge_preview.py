@@ -65,7 +65,7 @@ class MergedPreviewScreen(View):
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
-        """`against` is the name of the version that the page is compared with. `location` is shown in the status
+        """`base_name` is the name of the version that the page is compared with. `location` is shown in the status
         line."""
         super().__init__()
         self._preview, self._location = preview, location

@@ -45,7 +45,7 @@ from octavo.tui.writing.suggestions import apply_all
 _NO_BASE = "The server did not return the base revision of this change request."
 _EMPTY = Document("", (), "")
 _NO_COMPARISON = PageComparison(Diff(()), _EMPTY, _EMPTY)
-"""Comparison for entries without a page, which have threads only."""
+"""Empty comparison for entries without a page, which only have threads."""
 
 
 class PageDiff:

@@ -131,7 +131,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
 
 
 def comment_on_whole(app: Shell, target: RequestTarget) -> None:
-    """Write a comment on a change request as a whole."""
+    """Open the editor for a comment on the change request as a whole."""
     thread_actions.start_thread(
         app, target.at, page=None, node=None, title=target.name, excerpt=target.change_request.title
     )

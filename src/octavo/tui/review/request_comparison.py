@@ -169,7 +169,8 @@ class Comparison:
 
     @property
     def head(self) -> ContentRef:
-        """Return the current revision of the change request, or the change request if its revision is unknown."""
+        """Return the reference of the current revision of the change request, or of the change request if its revision
+        is unknown."""
         revision = self.change_request.revision
         return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
 

@@ -65,7 +65,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
 
 def _messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
-    """Return the verb phrase for messages such as “Could not …”, and the message of success."""
+    """Return a verb phrase for messages such as “Could not …”, and the success message."""
     is_draft = requests[0].status == "draft"
     names = _name(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
     if is_draft:

@@ -17,7 +17,7 @@ from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 StatusFact = Literal["reviews", "requested", "conflicts"]
-"""Facts of a status that are loaded in separate requests."""
+"""Facts of a status that need requests of their own."""
 STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 

@@ -33,7 +33,7 @@ class TreeConflict:
     options: tuple[str, str] = ("", "")
     """Effects of choosing main and of choosing this change request, in sentences. Empty if there is no choice."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """Edits for choosing main and for choosing this change request. None if the page already is so."""
+    """Edits for choosing main and for choosing this change request. None for a choice that needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
     """Changed settings, such as the title, after choosing main and after choosing this change request."""
     main: str | None = field(default=None, repr=False)
@@ -140,7 +140,7 @@ def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
 
 
 def settings_of(fields: Fields, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return the values of fields in main and after a choice."""
+    """Return the fields with their values in main and after a choice."""
     return tuple(
         AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
@@ -148,7 +148,7 @@ def settings_of(fields: Fields, *, is_main: bool) -> tuple[AttributeChange, ...]
 
 
 def unresolved_settings(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
-    """Return settings whose new value is not resolved yet."""
+    """Return the settings with “not resolved” as their new values."""
     return tuple(replace(each, new="not resolved") for each in settings)
 
 

@@ -47,7 +47,7 @@ async def _report(app: Shell, session: Session, write: UnfinishedWrite) -> None:
 async def _message(
     session: Session, op: change_requests.Merge | change_requests.UpdateFromMain, result: SendResult[object], ago: str
 ) -> str:
-    """Return the message about a merge or an update."""
+    """Return the message about the result of a merge or an update."""
     verb, is_merge = ("merge", True) if isinstance(op, change_requests.Merge) else ("update", False)
     try:
         name = f"#{(await session.live.fetch(change_requests.Get(at=op.at))).number}"
