@@ -462,7 +462,7 @@ async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: 
         await run.hear("does not let you change members")
 
 
-class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, again=True):
+class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
     """What makes a team, with one more field."""
 
     title: teams.Title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
 
-from octavo.documents.emoji import code_of, sign_of
+from octavo.documents.emoji import api_code, to_emoji
 from octavo.tui.comments.offers import EmojiNames, in_columns
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
@@ -70,7 +70,7 @@ class ReactionPicker(Chooser[str | None, str]):
 def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]) -> None:
     """Ask which emoji: those used last come first, then the usual ones, and those that are `there`. `mine` are taken back."""
     state, usual = app.session.state, dict(REACTIONS)
-    spelled = {code_of(sign_of(each)): each for each in (*there, *mine)}
+    spelled = {api_code(to_emoji(each)): each for each in (*there, *mine)}
     """As the server calls them: one that is taken back must be called so too."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
@@ -94,6 +94,6 @@ def _named(code: str, usual: dict[str, str]) -> str:
     """An emoji and what it says here, else its name."""
     from unicodedata import name
 
-    sign = sign_of(code)
+    sign = to_emoji(code)
     said = usual.get(code) or (name(sign[0], "").lower() if sign else "") or code
     return in_columns(sign, said)

@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
@@ -113,7 +113,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
-    said = f"Removing {sign_of(chosen)}…" if mine else f"Reacting with {sign_of(chosen)}…"
+    said = f"Removing {to_emoji(chosen)}…" if mine else f"Reacting with {to_emoji(chosen)}…"
     app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
 
 

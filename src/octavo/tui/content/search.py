@@ -27,7 +27,7 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.api.searchable import mentions, with_titles
+from octavo.api.searchable import mentioned_urls, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
@@ -311,7 +311,7 @@ class SearchScreen(Dialog[None]):
     async def _titled(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a result whose words have the titles of the pages that they mention."""
         titles: dict[str, str | None] = {}
-        for address in mentions(hit.snippet):
+        for address in mentioned_urls(hit.snippet):
             match (await self._titles_of(hit.space)).target(address, hit.id):
                 case links.ToPage(page=page):
                     titles[address] = (await self._titles_of(hit.space)).title(page)

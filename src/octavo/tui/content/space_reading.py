@@ -126,7 +126,7 @@ class SpaceReading:
             tree = self.nav.spaces if in_spaces else self.nav.pages
             here, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
         else:
-            trail = self.pages.trail(here) if self.pages is not None else ()
+            trail = self.pages.path_to(here) if self.pages is not None else ()
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
@@ -193,7 +193,7 @@ class SpaceReading:
 
     def named(self, name: str) -> Page | None:
         """The page of this space that a link means by its id or path. When there is none, that is said."""
-        page = self.pages.named(name) if self.pages is not None else None
+        page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             where = self.space.title or "this space"
             self.shell.say(

@@ -20,7 +20,7 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging import conflict_prediction
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.page_trees import leading_heading
@@ -80,7 +80,7 @@ class ConflictedPage:
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
         """Return the conflicts in order, each with the name of its choice."""
-        return [(self.choice_name(name), conflict) for name, conflict in self.merged.named]
+        return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
         """Return the name under which the choice for a conflict is stored."""
@@ -108,9 +108,13 @@ class ConflictedPage:
 
     def text(self, choices: Mapping[str, Choice], name: str) -> str:
         """Return the text with the choices applied. Other conflicts keep their conflict markers."""
-        own = {key: choices[self.choice_name(key)] for key, _ in self.merged.named if self.choice_name(key) in choices}
+        own = {
+            key: choices[self.choice_name(key)]
+            for key, _ in self.merged.named_conflicts
+            if self.choice_name(key) in choices
+        }
         if self.fields and own:
-            first = self.merged.named[0][0]
+            first = self.merged.named_conflicts[0][0]
             own = {key: Choice("own") if key == first else choice for key, choice in own.items()}
         return self.merged.text(own, request=name)
 
@@ -306,16 +310,20 @@ class _PageReader:
                 main = await self._text(_ref(self.at, self.revisions.main), page.id)
             elif isinstance(self.at, ChangeRequestRef):
                 main = await self._text(self.at.space, page.id)
-            return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked, source), source, main=main)
+            return ConflictedPage(
+                page.id, page.title, await asyncio.to_thread(read_marked_page, source), source, main=main
+            )
         places = [_ref(self.at, each) for each in (self.revisions.base, self.revisions.main, self.revisions.mine)]
         base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
         merged = await asyncio.to_thread(merge, base, main, mine)
-        if deleted := [each for _, each in merged.named if each.base and each.main is None]:
+        if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved, deleted, await self._changed_pages_of_main(page.id))
-        targets = {each.page_of_base_text for _, each in merged.named if each.page_of_base_text}
+        targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not markers:
-            if not merged.named or not _is_merge_result(source, merged, (main, mine), is_reported=is_reported):
+            if not merged.named_conflicts or not _is_merge_result(
+                source, merged, (main, mine), is_reported=is_reported
+            ):
                 return None
             return ConflictedPage(page.id, page.title, merged, source, is_unmarked=True, main=main, page_titles=titles)
         # The title equals the heading on both sides, so a choice for the heading also decides the title.
@@ -373,7 +381,7 @@ class _PageReader:
 
 
 def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
-    """Set `page_of_base_text` on conflicts about deleted text that main has on another page."""
+    """Set `base_text_page` on conflicts about deleted text that main has on another page."""
     keys_by_page = {page: {block.key for block in read_page(text).walk()} for page, text in pages.items()}
     for conflict in deleted:
         blocks = [
@@ -382,7 +390,7 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
         counts = {page: sum(block.key in keys for block in blocks[1:]) for page, keys in keys_by_page.items()}
         target = max(counts, key=counts.__getitem__, default=None)
         if target is not None and counts[target] > 0 and 2 * counts[target] >= len(blocks) - 1:
-            conflict.page_of_base_text = target
+            conflict.base_text_page = target
 
 
 def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
@@ -398,12 +406,12 @@ def _field_lines(text: str, markers: ConflictMarkers) -> tuple[str, str] | None:
 
 def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
     """Return the result of the merge, or the conflicts in the markers if the page was edited since."""
-    return merged if merged.text(request=label) == source else read_marked(source, merged)
+    return merged if merged.text(request=label) == source else read_marked_page(source, merged)
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, is_reported: bool) -> bool:
     """Return whether a text without conflict markers is the unedited result of the merge."""
     if not merged.conflicts:
         return source == merged.text()
-    outcomes = [*sides, merged.decided("main"), merged.decided("request")]
+    outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]
     return is_reported and source.split() in [text.split() for text in outcomes]

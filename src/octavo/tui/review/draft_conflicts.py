@@ -10,7 +10,7 @@ from octavo.api.errors import ApiError
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.review.conflict_choices import Choices
@@ -97,7 +97,7 @@ class DraftConflictsScreen(ConflictsScreen):
 
 def _read_draft(source: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
     """Return the page of a draft with conflict markers, and the base as far as it is loaded."""
-    merged = read_marked(source)
+    merged = read_marked_page(source)
     if before is None or theirs is None:
         return merged
-    return read_marked(source, merge(before.text, theirs.text, merged.decided("request")))
+    return read_marked_page(source, merge(before.text, theirs.text, merged.text_with_choice("request")))

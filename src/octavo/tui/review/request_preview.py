@@ -127,8 +127,8 @@ class RequestPreview(VerticalScroll, can_focus=False):
             ),
             Content(""),
         ]
-        if change_request.about:
-            lines += [Content(change_request.about), Content("")]
+        if change_request.description_text:
+            lines += [Content(change_request.description_text), Content("")]
         status = self._status_of(change_request)
         notes: list[Content] = []
         if change_request.status == "merged":

@@ -249,6 +249,6 @@ def reviewer_list(
     if others:
         names = ", ".join(dict.fromkeys(others))
         parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), names))
-    if change_request.about:
-        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), change_request.about))
+    if change_request.description_text:
+        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), change_request.description_text))
     return Content("\n\n").join(parts)
