@@ -37,15 +37,15 @@ from octavo.tui.review.pending_comments import PendingCommentsScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.help import HelpScreen
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.tree import Tree
 
 KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
-    Lines,
-    Rows,
+    LineList,
+    RowList,
     Tree,
     InboxScreen,
     ContentScreen,
@@ -74,7 +74,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     BrowserScreen,
     Composer,
     Offers,
-    Confirm,
+    ConfirmDialog,
     CheckedDialog,
     FormDialog,
     TryCondition,

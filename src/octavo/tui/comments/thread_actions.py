@@ -178,7 +178,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
         return
     if not _may(app, at, "delete", comment, what):
         return
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 
     op: DurableWrite
     if isinstance(what, Reply):
@@ -198,7 +198,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
     said = f"“{quote_excerpt(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Delete {goes}?",
         verb="Delete",
         intro=said,

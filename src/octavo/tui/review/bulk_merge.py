@@ -19,8 +19,8 @@ from octavo.tui.review.merge_effects import name_first
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm
-from octavo.tui.widgets.fact_list import Fact, Mark
+from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -213,7 +213,7 @@ ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
 )  # fmt: skip
 
 
-class MergeSeveralDialog(Confirm):
+class MergeSeveralDialog(ConfirmDialog):
     """Dialog that checks several change requests, merges them in order and shows the progress. Esc stops the merge."""
 
     CONTEXT = "merging several change requests"
@@ -266,7 +266,7 @@ class MergeSeveralDialog(Confirm):
                 earlier.append((queued, readiness.checks))
             self._draw()
         self._has_checks = True
-        self.read_first()
+        self.require_reading()
         self._show_mergeable()
 
     def _show_mergeable(self) -> None:
@@ -333,7 +333,7 @@ class MergeSeveralDialog(Confirm):
         return not self._is_merging and not self._is_finished
 
     def confirm(self) -> None:
-        if self._answered or self._is_merging or self._is_finished:
+        if self._is_answered or self._is_merging or self._is_finished:
             return
         self._is_merging = True
         self._draw()

@@ -261,7 +261,7 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[Node] = (), kin
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(viewed_mark, entry.sign) if entry.changes else "",
         right=_right_end(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent)),
-        tight=_right_end(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent, tight=True))
+        short_right=_right_end(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent, tight=True))
         if unsent
         else "",
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),

@@ -26,8 +26,8 @@ from octavo.tui.review.changed_pages import (
 from octavo.tui.review.diff_cache import MAX_AHEAD
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.viewed_pages import ViewedMarks
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.widgets.wording import plural
 
@@ -112,14 +112,14 @@ class ChangedTree:
         self._reading_order = [key for key in self._entries if key in by_key]
         is_first, here = not tree.keys, self.key
         tree.show(found)
-        tree.state.lacks(comparison.unreadable)
+        tree.state.show_unreadable(comparison.unreadable)
         if comparison.error_text:
             self._view.show_error(comparison.error_text)
         if is_first or here not in self._entries:
             first = next(iter(self._reading_order), "")
-            tree.reveal(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
-        elif here not in tree.keys and not tree.words:
-            tree.reveal(here)  # The entry moved below a collapsed page.
+            tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
+        elif here not in tree.keys and not tree.filter_words:
+            tree.select_hidden(here)  # The entry moved below a collapsed page.
         self._draw_title(changed)
 
     def _draw_title(self, changed: Sequence[ChangedPage]) -> None:
@@ -145,17 +145,17 @@ class ChangedTree:
 
     def reveal(self, key: str) -> bool:
         """Select the entry `key`. Return False if no changed or commented page has this key."""
-        return key in self._reading_order and self.widget.reveal(key)
+        return key in self._reading_order and self.widget.select_hidden(key)
 
     def select_first_change(self) -> None:
         """Select the first changed page, unless a changed page is selected."""
         if self.changing and self.key not in self.changing:
-            self.widget.reveal(next(iter(self.changing)))
+            self.widget.select_hidden(next(iter(self.changing)))
 
     def select_next(self, step: int) -> None:
         """Select the next changed or commented page, or the previous one if `step` is -1."""
         if (key := self._next_key(step)) is not None:
-            self.widget.reveal(key)
+            self.widget.select_hidden(key)
 
     def has_next(self, step: int) -> bool:
         """Return whether `select_next` has a page to select."""
@@ -164,7 +164,7 @@ class ChangedTree:
     def _next_key(self, step: int) -> str | None:
         """Return the key of the page that `select_next` selects. None if there is none."""
         tree, here = self.widget, self.key
-        keys = [str(key) for key in tree.keys] if tree.words else list(self._entries)
+        keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         at = keys.index(here) if here in keys else -1
         among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
         return next((key for key in among if key in self._reading_order), None)
@@ -211,7 +211,7 @@ class ChangedTree:
         at = keys.index(key)
         following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.keys), None)
         if following is not None:
-            self.widget.reveal(following)
+            self.widget.select_hidden(following)
         else:
             number = self._comparison.change_request.number
             self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")

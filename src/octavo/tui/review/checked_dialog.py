@@ -12,8 +12,8 @@ from textual.screen import Screen
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm, Confirmed
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -74,15 +74,15 @@ CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
     "checked",
     (
         Command("diff", "d", "Incoming changes", "Show the incoming changes page by page", run=lambda _, dialog: dialog.show_diff(),
-                there=lambda _, dialog: dialog.content is not None and dialog.content.show_diff is not None),
+                is_available=lambda _, dialog: dialog.content is not None and dialog.content.show_diff is not None),
         Command("archive", "L", "Archive", "Archive the change request instead", run=lambda _, dialog: dialog.archive(),
-                there=lambda _, dialog: dialog.content is not None and dialog.content.archive is not None),
+                is_available=lambda _, dialog: dialog.content is not None and dialog.content.archive is not None),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
-class CheckedDialog(Confirm, Generic[ChecksT]):
+class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
     """Dialog that shows the checks of a write, and is confirmed with `y`. No dialog is opened with `y`."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
@@ -122,15 +122,15 @@ class CheckedDialog(Confirm, Generic[ChecksT]):
             return
         self._checks, self._checked_at = checks, checked_at
         if write.goes_live:
-            self.read_first()
+            self.require_reading()
         content = self.content = write.content(checks)
         self.update(
             facts=content.facts,
             intro=content.intro,
             after=content.after,
             blocked=content.blocked,
-            typed=content.typed,
-            why_typed=content.why_typed,
+            word=content.typed,
+            word_reason=content.why_typed,
         )
         self._show_age()
 
@@ -141,7 +141,7 @@ class CheckedDialog(Confirm, Generic[ChecksT]):
             self.update(foot=f"checked {age} · r check again")
 
     def confirm(self) -> None:
-        if self._answered or self._checks is None:
+        if self._is_answered or self._checks is None:
             return
         if _seconds_since(self._checked_at) > MAX_AGE:
             # The checks are old: load them again, and continue only if they are unchanged.
@@ -166,9 +166,9 @@ class CheckedDialog(Confirm, Generic[ChecksT]):
 
     def _confirm_with(self, checks: ChecksT) -> None:
         stack = self.app.screen_stack
-        if self._answered or self not in stack:
+        if self._is_answered or self not in stack:
             return  # The dialog was closed while the checks loaded.
-        self._answered = True
+        self._is_answered = True
         self._shell.background(self._send(checks, stack[stack.index(self) - 1]))
         self.dismiss(Confirmed())
 

@@ -37,11 +37,11 @@ from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("OTHER CONFLICTS", "")
@@ -116,7 +116,7 @@ class ConflictsScreen(View):
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ConflictedPage | TreeConflict] = Rows(
+        rows: RowList[ConflictedPage | TreeConflict] = RowList(
             lambda item: conflict_row(item, self._choices.by_name),
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
@@ -133,8 +133,8 @@ class ConflictsScreen(View):
             yield ThreeWay(ascii=self.shell.settings.ascii, id="three-way")
 
     @property
-    def rows(self) -> Rows[ConflictedPage | TreeConflict]:
-        return self.query_one("#conflicts", Rows)
+    def rows(self) -> RowList[ConflictedPage | TreeConflict]:
+        return self.query_one("#conflicts", RowList)
 
     @property
     def view(self) -> ThreeWay:
@@ -177,11 +177,11 @@ class ConflictsScreen(View):
     def _item(self) -> ConflictedPage | TreeConflict | None:
         return self.rows.item if is_whole(self) else None
 
-    @on(Lines.Highlighted, "#conflicts")
+    @on(LineList.Highlighted, "#conflicts")
     def _highlighted(self) -> None:
         self._show()
 
-    @on(Lines.Chosen, "#conflicts")
+    @on(LineList.Opened, "#conflicts")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -28,7 +28,7 @@ from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.review import merge_effects
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict

@@ -17,7 +17,7 @@ from octavo.tui.review.request_target import RequestTarget, why_not_allowed
 from octavo.tui.shell.permissions import why_no_editing
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.review.merge_revert_plan import RevertPlan

@@ -19,7 +19,7 @@ from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
 
@@ -140,7 +140,7 @@ def _open_dialog(app: Shell, title: str, intro: str, after: str, revert: PageRev
         if answer is not None:
             app.background(_revert(app, revert, change))
 
-    app.push_screen(Confirm(title, verb="Revert", intro=intro, after=after), on_answer)
+    app.push_screen(ConfirmDialog(title, verb="Revert", intro=intro, after=after), on_answer)
 
 
 async def _revert(app: Shell, revert: PageRevert, change: ContentEdit) -> None:
@@ -160,7 +160,7 @@ REVERT_COMMANDS: Commands[SelectedChange] = Commands(
                 writes=True, run=_ask_to_revert, why_not=_why_no_revert),
     ),
     context="change request",
-    nothing="Select a changed page first.",
+    no_target="Select a changed page first.",
     find=lambda view: view.selected_change,
 )  # fmt: skip
 """Command that reverts the selected change."""

@@ -19,7 +19,7 @@ from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.writing.target_request import remember
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         changes: dict[str, Any] = {}
         if answer.text != change_request.subject:
             changes["subject"] = answer.text
-        if text is not None and answer.also != text.strip():
-            changes["description"] = apply_markdown_edit(change_request.description, answer.also)
+        if text is not None and answer.second_text != text.strip():
+            changes["description"] = apply_markdown_edit(change_request.description, answer.second_text)
         if changes:
             drafts = (subject, description) if text is not None else (subject,)
             _send_details(app, target, changes, drafts)
@@ -98,15 +98,15 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         description.text,
         lines=6,
         placeholder="optional: explain why you are making this change",
-        keep=description.keep,
-        keep_now=description.keep_now,
+        save_draft=description.keep,
+        save_draft_now=description.keep_now,
     )
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
         field=_subject_field(subject),
-        also=also if text is not None else None,
+        second_field=also if text is not None else None,
     )
     app.push_screen(dialog, on_answer)
 
@@ -154,7 +154,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
                 writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
                 writes=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
-                why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), called=_ready_label),
+                why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), title_now=_ready_label),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=review_submission.is_review_offered,
                 run=lambda app, target: review_submission.open_review_dialog(app, target, "approved"), why_not=for_one_request(review_submission.why_no_review)),
@@ -180,7 +180,7 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
                 writes=True, run=comment_on_whole, why_not=why_no_comment_on_whole),
     ),
     context="change requests",
-    nothing="Select a change request first.",
+    no_target="Select a change request first.",
     find=lambda view: view.request_target,
 )  # fmt: skip
 """Commands on the selected change requests."""
@@ -203,12 +203,19 @@ def _create(app: Shell, space: SpaceRef) -> None:
             app.writes.send("create the change request", creation, then=on_created, otherwise=dialog_draft.SAID)
 
     title = f"New change request in {known.title if known else 'this space'}"
-    app.push_screen(Confirm(title, verb="Create", field=_subject_field(draft)), on_answer)
+    app.push_screen(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
 
 
 def _subject_field(draft: DialogDraft) -> Field:
     keep, keep_now = draft.keep, draft.keep_now
-    return Field("Subject", draft.text, required=_REQUIRED, max_length=_MAX_SUBJECT, keep=keep, keep_now=keep_now)
+    return Field(
+        "Subject",
+        draft.text,
+        required_error=_REQUIRED,
+        max_length=_MAX_SUBJECT,
+        save_draft=keep,
+        save_draft_now=keep_now,
+    )
 
 
 def _space_for_new(view: Any) -> SpaceRef | None:
@@ -229,7 +236,7 @@ NEW_REQUEST: Commands[SpaceRef] = Commands(
                 writes=True, run=_create, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
     ),
     context="change requests",
-    nothing="Open a space first. Every change request belongs to a space.",
+    no_target="Open a space first. Every change request belongs to a space.",
     find=_space_for_new,
 )  # fmt: skip
 """Command that creates a change request in the current space."""

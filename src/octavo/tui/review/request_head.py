@@ -21,7 +21,7 @@ from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 
 MAX_REVISIONS = 5
 """Maximum number of reviewed revisions for which Octavo counts the later changed pages."""

@@ -34,9 +34,9 @@ from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
 EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
@@ -52,7 +52,7 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_TABS = SECTIONS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
+_TABS = SECTIONS.with_changed("previous_section", title="Previous tab", help="Go to the previous tab").with_changed(
     "next_section", title="Next tab", help="Go to the next tab"
 )
 
@@ -67,7 +67,7 @@ def _why_no_single_request(view: ChangesScreen) -> str:
     return (target and why_not_single(target)) or "Select a change request first."
 
 
-_ADDRESS = ADDRESS.about(_single_request, nothing=_why_no_single_request)
+_ADDRESS = ADDRESS.for_target(_single_request, no_target=_why_no_single_request)
 
 
 def _scroll_or_move(view: ChangesScreen, step: int) -> None:
@@ -149,7 +149,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self._redraw_timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ChangeRequest] = Rows(
+        rows: RowList[ChangeRequest] = RowList(
             self._draw,
             key=lambda each: each.id,
             search=lambda each: (
@@ -157,7 +157,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             ),
             groups=lambda each: [Heading(self.space_title(each).upper())] if self.order == "space" else [],
             two_lines=True,
-            ticks=True,
+            selectable=True,
             empty=EMPTY_TEXT,
             hint=HINT,
             id="change-requests",
@@ -177,7 +177,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _spaces_changed(self) -> None:
         if not self.show_nowhere(self.rows, "change requests"):
-            self.rows.filter_words.forget()
+            self.rows.search_texts.discard()
             self.rows.apply_filter()
             self.rows.redraw()
 
@@ -196,7 +196,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if status == self.sections.current:
             self.draw_list()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def draw_list(self) -> None:
         self._progress = ""
         status = self.sections.current
@@ -223,7 +223,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.state.hint = "esc clear filters" if self.filters.by else "@ show all" if is_filtered else HINT
             if is_partial:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
-                self.rows.show(items, beyond=f"Only the {checked_text} are loaded")
+                self.rows.show(items, partial_note=f"Only the {checked_text} are loaded")
             else:
                 self.rows.show_page(snapshot.value, items)
             self._load_facts(undecided)
@@ -238,7 +238,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         mine += "".join(f" · {each}" for each in self.filters.names)
         selection_text = f" · {len(self.ticked)} selected" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{selection_text}"
-        self.status(where, self.rows.extent.said + self._progress)
+        self.status(where, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """Return the title of the space of a change request. Empty if it is unknown."""
@@ -256,7 +256,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
-            below=below,
+            second_line=below,
             sign=Content.styled(sign, style),
         )
 
@@ -282,7 +282,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if not self.is_current:
             return  # The list is hidden by another view.
         rows = self.rows
-        self.statuses.follow_shown([rows.items[index] for index in rows.in_sight])
+        self.statuses.follow_shown([rows.items[index] for index in rows.visible_indexes])
 
     def on_resize(self) -> None:
         self._follow_shown_soon()
@@ -318,7 +318,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     # Selection
 
-    @on(Rows.Ticked, "#change-requests")
+    @on(RowList.SelectionChanged, "#change-requests")
     def _selection_changed(self) -> None:
         self._show_position()
         self.refresh_bindings()
@@ -335,7 +335,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
         return [each for each in (item, space) if each is not None]
 
-    @on(Lines.Highlighted, "#change-requests")
+    @on(LineList.Highlighted, "#change-requests")
     def _highlighted(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
@@ -345,7 +345,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.query_one(RequestPreview).clear()
         self.refresh_bindings()
 
-    @on(Lines.MoreWanted, "#change-requests")
+    @on(LineList.MoreRequested, "#change-requests")
     def _more(self) -> None:
         op = self.subscriptions.op(self.sections.current)
         if self._has_unchecked:
@@ -354,12 +354,12 @@ class ChangesScreen(ListView[ChangeRequest]):
         elif isinstance(op, ListOfOrganization):
             self.shell.background(self.live.fetch_next_page(op))
 
-    @on(Lines.Filtered, "#change-requests")
+    @on(LineList.FilterChanged, "#change-requests")
     def _filtered(self) -> None:
         self._show_position()
         self._follow_shown_soon()
 
-    @on(Lines.Chosen, "#change-requests")
+    @on(LineList.Opened, "#change-requests")
     def _open(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None

@@ -40,9 +40,9 @@ from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
@@ -74,8 +74,8 @@ def _why_no_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None
 
 COMMENT_COMMANDS: Commands[Any] = (
     COMMENTING.only("page")
-    .changed("page", run=_comment_on_page, why_not=_why_no_comment_on_page)
-    .about(lambda view: view)
+    .with_changed("page", run=_comment_on_page, why_not=_why_no_comment_on_page)
+    .for_target(lambda view: view)
 )
 
 
@@ -105,7 +105,7 @@ def _why_no_deletion(app: Shell, view: ChangeRequestScreen) -> str | None:
 
 
 DELETE_COMMANDS: Commands[Any] = (
-    WRITING.only("delete").changed("delete", run=_delete, why_not=_why_no_deletion).about(lambda view: view)
+    WRITING.only("delete").with_changed("delete", run=_delete, why_not=_why_no_deletion).for_target(lambda view: view)
 )
 
 
@@ -148,12 +148,12 @@ class ChangeRequestScreen(View):
         REQUEST_COMMANDS.without("comment"),
         NEW_REQUEST,
         ADDRESS,
-        WRITING.only("edit", "arrange").about(lambda view: view.authoring),
+        WRITING.only("edit", "arrange").for_target(lambda view: view.authoring),
         DELETE_COMMANDS,
         COMMENTING.only("block"),
         COMMENT_COMMANDS,
         THREAD_HERE,
-        UNSENT.about(_unsent_of_selection),
+        UNSENT.for_target(_unsent_of_selection),
         SUGGESTION_COMMANDS,
         COMPARISON_COMMANDS,
         REVERT_COMMANDS,
@@ -183,7 +183,7 @@ class ChangeRequestScreen(View):
                 yield Tree(
                     empty="No changes yet.",
                     hint="Edit a page in the space, then press r to refresh.",
-                    folds_all=False,
+                    has_fold_all_keys=False,
                     id="changes",
                 )
                 yield ChangingText("", id="standing")
@@ -283,7 +283,7 @@ class ChangeRequestScreen(View):
 
     # Navigation
 
-    @on(Lines.Highlighted, "#changes")
+    @on(LineList.Highlighted, "#changes")
     def _highlighted(self) -> None:
         self.changed_tree.save_position_soon()
         self.page_diff.show()
@@ -293,7 +293,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.save_position_soon()
         self.request_head.show_position()
 
-    @on(Lines.Chosen, "#changes")
+    @on(LineList.Opened, "#changes")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -24,7 +24,7 @@ from octavo.data.writes.direct import send_plain
 from octavo.tui.review import status_changes
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.row_list import Row
 
@@ -57,16 +57,16 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         super().__init__(title, people, empty="No one can review this change request.")
         self._requested, self._selected = requested, set(requested)
 
-    def draw(self, found: Found[str]) -> Row:
+    def draw(self, found: MatchedChoice[str]) -> Row:
         row = super().draw(found)
         checkbox = "[x] " if found.choice.value in self._selected else "[ ] "
         return Row(Content.assemble((checkbox, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
-    def answers(self, query: str) -> list[Found[str]]:
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
         # People who cannot review come last.
-        return sorted(super().answers(query), key=lambda found: bool(found.choice.off))
+        return sorted(super().find_matches(query), key=lambda found: bool(found.choice.disabled_reason))
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self._selected ^= {choice.value}
         self.rows.redraw()
 
@@ -192,6 +192,8 @@ def reviewer_choices(
         detail = label(role) if role else ""
         if user.id in reviews_by_id and user.id not in requests:
             detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
-        choices.append(Choice(user.id, user.name, detail, right, off=off))
+        choices.append(Choice(user.id, user.name, detail, right, disabled_reason=off))
     order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent])}
-    return sorted(choices, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))
+    return sorted(
+        choices, key=lambda each: (bool(each.disabled_reason), order.get(each.value, len(order)), fold(each.title))
+    )

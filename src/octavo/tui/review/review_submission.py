@@ -16,7 +16,7 @@ from octavo.tui.review.request_target import RequestTarget, has_status, why_not_
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
     summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
     note = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
-    dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after)
+    dialog = ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after)
     app.push_screen(dialog, on_answer)
 
 
@@ -128,11 +128,11 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         draft.text,
         lines=4,
         placeholder="optional" if approves or pending else "",
-        required="" if approves or pending else "Describe what needs to change.",
-        keep=draft.keep,
-        keep_now=draft.keep_now,
+        required_error="" if approves or pending else "Describe what needs to change.",
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
     )
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Approve {name} {change_request.title}?" if approves
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",

@@ -13,7 +13,7 @@ from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.shell.permissions import UNDECIDED, not_allowed
 from octavo.tui.shell.write_queue import DirectUndo
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
 
     intro = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Mark #{change_request.number} {change_request.title} as ready for review?",
             verb="Mark as ready",
             cancel="Keep as draft",
@@ -134,5 +134,5 @@ def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: Change
         else "The change request will move to the “Archived” tab. You can reopen the change request there."
     )
     app.push_screen(
-        Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=intro), on_answer
+        ConfirmDialog(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=intro), on_answer
     )

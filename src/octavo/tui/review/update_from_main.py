@@ -24,8 +24,8 @@ from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.widgets.confirm import Confirm, Confirmed
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -274,7 +274,7 @@ async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
             app.background(_create_and_open(app, target, subject))
 
     intro = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
-    app.push_screen(Confirm(f"{subject}?", verb="Create", intro=intro), on_answer)
+    app.push_screen(ConfirmDialog(f"{subject}?", verb="Create", intro=intro), on_answer)
 
 
 async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
