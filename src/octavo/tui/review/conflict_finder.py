@@ -191,9 +191,8 @@ async def merge_revisions(
     before = await _last_update(live, at, mine, change_request.revision_initial)
     if before is None:
         return MergeRevisions(None, main, mine)
-    return MergeRevisions(
-        before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id, main, mine
-    )
+    base = before.parents[1] if before.type == "update" and len(before.parents) > 1 else before.id
+    return MergeRevisions(base, main, mine)
 
 
 def stored_revisions(fact: Any) -> MergeRevisions | None:

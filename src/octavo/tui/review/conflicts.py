@@ -213,10 +213,8 @@ class ConflictsScreen(View):
         space = self.shell.workspace.space(self.source.space.space_id)
         progress, foot = Content(" "), ""
         if conflicts is not None and (total := len(conflicts.names)):
-            count, is_ready = (
-                conflicts.count_unresolved(self._choices.by_name),
-                conflicts.is_ready(self._choices.by_name),
-            )
+            choices = self._choices.by_name
+            count, is_ready = conflicts.count_unresolved(choices), conflicts.is_ready(choices)
             progress = Content.styled(
                 f" {total - count} of {total} resolved  ", "$success" if not count else "$warning"
             )
@@ -274,11 +272,9 @@ class ConflictsScreen(View):
     def _text_conflict(self) -> Conflict | None:
         """Selected conflict if it is about a text, else None."""
         item, selected = self._item, self._selected_conflict
-        return (
-            dict(item.conflicts).get(selected.name)
-            if isinstance(item, ConflictedPage) and selected is not None
-            else None
-        )
+        if not isinstance(item, ConflictedPage) or selected is None:
+            return None
+        return dict(item.conflicts).get(selected.name)
 
     def _why_not_editable(self) -> str | None:
         if self._open_conflicts is None:

@@ -98,9 +98,8 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
     read = existing[:MAX_CHECKED_PAGES]
     texts = await asyncio.gather(*(page_there(live, page_as_written(trees.after, page)) for page in read))
     context = LinkContext(trees.new_tree, trees.after)
-    broken = await asyncio.to_thread(
-        _broken_links, context, {page.id: text_of(page) for page in texts if page is not None}
-    )
+    sources = {page.id: text_of(page) for page in texts if page is not None}
+    broken = await asyncio.to_thread(_broken_links, context, sources)
     unread = f", {wording.plural(len(existing) - len(read), 'page')} not checked" if len(existing) > len(read) else ""
     deleted = sum(page.id not in existing_ids for page in trees.old_tree.walk())
     if deleted:

@@ -72,9 +72,8 @@ async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeReques
     sides = await merge_revert_plan.load_sides(live, space, merged, None)
     if sides is None:
         return RevertChecks(merged, None)
-    return RevertChecks(
-        merged, merge_revert_plan.make_plan(sides, await merge_revert_plan.load_changes(live, space, sides))
-    )
+    changes = await merge_revert_plan.load_changes(live, space, sides)
+    return RevertChecks(merged, merge_revert_plan.make_plan(sides, changes))
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:

@@ -68,14 +68,8 @@ def _ask_to_revert(app: Shell, selected: SelectedChange) -> None:
     change, change_request = selected.change, selected.comparison.change_request
     if change.page is None or change_request.base is None or change_request.revision is None:
         return
-    revert = PageRevert(
-        selected.comparison.at,
-        change_request,
-        change.page.id,
-        change.title,
-        change_request.base,
-        change_request.revision,
-    )
+    at, base, head = selected.comparison.at, change_request.base, change_request.revision
+    revert = PageRevert(at, change_request, change.page.id, change.title, base, head)
     if selected.block is None or not change.exists_after:
         _ask_to_revert_page(app, revert, selected)
     else:

@@ -205,9 +205,8 @@ class ChangeRequestScreen(View):
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
-        self.shell.workspace.frame_changed.subscribe(
-            self, lambda _: self.request_head.show_pending(self.page_diff.draw_threads)
-        )
+        draw_threads = self.page_diff.draw_threads
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.load_marks()
         self.view.place.places = self.changed_tree.marks.positions

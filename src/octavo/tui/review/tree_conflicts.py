@@ -119,9 +119,8 @@ def _same_name(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
     names = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
     other = "page in main" if page.is_other_in_main else "other page in this change request"
-    summary = (
-        f"{names}: the {other} is at {page.paths[0]}, and this page is at {page.paths[1]}. Both pages will be kept."
-    )
+    paths = f"the {other} is at {page.paths[0]}, and this page is at {page.paths[1]}"
+    summary = f"{names}: {paths}. Both pages will be kept."
     return TreeConflict(
         "name", page.id, second, f"{summary} To give this page another title, rename it in the table of contents."
     )
