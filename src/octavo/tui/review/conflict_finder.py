@@ -62,7 +62,7 @@ class ConflictedPage:
     page: str
     title: str
     merged: MergedPage = field(repr=False)
-    """Unescaped text with the conflicts. It is escaped before it is shown."""
+    """Unescaped text with the conflicts. Views escape the text before they show it."""
     source: str = field(default="", repr=False)
     """Current text of the page."""
     fields: Fields = field(default_factory=dict)

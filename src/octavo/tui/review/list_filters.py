@@ -25,7 +25,7 @@ class RequestFilter:
     name: str
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
     needs: StatusFact | None = None
-    """Fact that the filter needs. None if the list of the server has all it needs."""
+    """Fact that the filter needs. None if the listed change requests have all the data."""
 
     def is_decided(self, status: RequestStatus) -> bool:
         """Return whether the needed fact is loaded."""

@@ -83,7 +83,7 @@ def _dialog_content(checks: RevertChecks) -> DialogContent:
 
 
 def facts(planned: RevertPlan) -> tuple[Fact, ...]:
-    """Return the rows of the dialog: the pages to revert, and the changes that stay."""
+    """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
     lines = planned.lines
     pages = "   ".join(lines[:MAX_LINES]) + (f"   and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else "")
     found = [Fact("ok", "reverts", pages or "nothing")]

@@ -107,7 +107,7 @@ class _Planner:
         self._has_ids = has_document_ids(sides.merged)
         self._before, self._merged, self._now = (_Tree(each) for each in (sides.before, sides.merged, sides.now))
         self._changed_later = _ids(changes_between(sides.merged, sides.now))
-        """IDs of the pages that changed after the merge, as far as the revisions tell."""
+        """IDs of the pages that changed after the merge."""
         self._changed_from_before = _ids(changes_between(sides.before, sides.now))
         """IDs of the pages that differ from the revision before the merge."""
         self._not_reverted: list[str] = []

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 Base = Literal["base", "review", "main"]
 _NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
 FIRST_LIMIT, MAX_LIMIT = 100, 1000
-"""Number of changes that are loaded first, and the most that the server lists. Octavo finds the others itself."""
+"""Number of changes in the first request, and the maximum that the server lists. Octavo finds the other changes
+itself."""
 PREDICTION_DELAY = 0.6
 """Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
 

@@ -305,7 +305,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.draw_list()
 
     def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
-        """Load the facts that the filters need for `unknown`, and show how many are missing or failed."""
+        """Load the facts that the filters need about the change requests in `unknown`, and show the progress."""
         needed = [each.needs for each in self.filters.by if each.needs is not None]
         unread = [self.statuses.status_of(each).unread for each in unknown]
         causes = [each[fact] for each in unread for fact in needed if fact in each]

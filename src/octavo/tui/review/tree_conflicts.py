@@ -58,7 +58,7 @@ class TreeConflict:
 
     @property
     def question(self) -> PageConflict:
-        """Return the conflict for the view."""
+        """Return the conflict in the form that the view draws."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
