@@ -1,4 +1,4 @@
-"""Comments: every thread of the organization in one list, and the selected thread beside the list."""
+"""Comments: all threads of the organization in one list, and the selected thread beside the list."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _too_few(app: Shell, view: CommentsScreen) -> str | None:
 
 
 def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
-    """Ask of whom, where or from when threads are to be shown."""
+    """Ask for a filter by author, location, age, mention or status."""
     me, section = view.user_id, view.sections.current
     there = [each for each in view.threads.known() if filters.belongs(each, section, me)]
     there.sort(key=filters.ORDERS[view.order][1])
@@ -78,7 +78,7 @@ THREADS: Commands[CommentsScreen] = Commands(
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""Commands of the list of threads."""
+"""Commands for the list of threads."""
 
 
 class CommentsScreen(ListView[Thread]):
@@ -108,14 +108,15 @@ class CommentsScreen(ListView[Thread]):
         super().__init__()
         self.threads = AllThreads(self, self.draw_list, self._say_where)
         self.in_section = 0
-        """How many threads are of the section on show."""
+        """Number of threads in the selected tab."""
         self._complete = False
         self._in_bulk: set[str] = set()
-        """Threads to which something was done with others, and of which nothing was refused."""
+        """Ids of the threads changed by bulk actions that have not failed so far."""
         self._refused: Mapping[str, str] = {}
         """Why the last write to a thread failed, by the id of the thread."""
         self._begun_at: Hashable = None
-        """The row the cursor was put on while places were still arriving: there until somebody moves it."""
+        """Row selected automatically while threads were loading. The cursor has not been moved by the user while it is
+        on this row."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
         self.words = ThreadWords(self)
@@ -154,12 +155,12 @@ class CommentsScreen(ListView[Thread]):
         return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]
 
     def _done_with_ticked(self) -> None:
-        """Something was done to all that are ticked: what is refused of it is ticked again."""
+        """Clear the selection after a bulk action. Threads whose write fails are selected again."""
         self._in_bulk |= {each.comment.id for each in self.ticked}
         self.rows.ticks.untick()
 
     def _forget_discarded(self) -> None:
-        """What was refused and is discarded is said of no row any more: no answer of the server tells of it."""
+        """Redraw after failed writes were discarded: no response of the server reports that."""
         if self._refused.keys() - self.shell.workspace.refused.keys():
             self.draw_list()
 
@@ -170,7 +171,6 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """The ids the key bar begins with, in the list."""
         return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
 
     @property
@@ -204,7 +204,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def user_id(self) -> str:
-        """The id of who one is."""
+        """The id of the signed-in user. Empty while it is not loaded."""
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     @on(Sections.Chosen)
@@ -229,7 +229,7 @@ class CommentsScreen(ListView[Thread]):
         moved = self.rows.key != self._begun_at
         self.rows.show(shown, beyond=f"{self._asked_of_all} loaded" if self.threads.places_left else "")
         if not self._complete:
-            # Places arrive one by one: until all are here the cursor waits at the top, unless somebody took it away.
+            # Threads arrive place by place: until all are loaded the cursor stays at the top, unless the user moves it.
             if not moved:
                 self.rows.go_to_first()
                 self._begun_at = self.rows.key
@@ -295,7 +295,8 @@ class CommentsScreen(ListView[Thread]):
         if thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        unsent = [each for each in of_thread if not each.starts_a_thread]  # of that the age says it
+        # the age column shows that a comment is unsent
+        unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
             right=beside(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
@@ -303,7 +304,8 @@ class CommentsScreen(ListView[Thread]):
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Put the cursor on a thread, in a section and among threads where it is to be seen."""
+        """Select a thread, and show the tab that has it. Filters are cleared if they hide it. Return False if it is not
+        loaded."""
         self.threads.catch_up()
         found = next(
             (each for each in self.threads.known() if comment is not None and each.comment.id == comment.id), None
@@ -356,22 +358,22 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def ask_again(self) -> None:
-        # Places that did not load come one by one again.
+        # A refresh loads failed places again, one by one.
         self._complete = self.threads.is_told
         super().ask_again()
         self.thread.ask_again()
 
     def show_mine(self) -> None:
-        """Show the threads one began, or the open ones again."""
+        """Switch between the tabs of your threads and of open threads."""
         self.sections.choose("open" if self.sections.current == "mine" else "mine")
 
     def read_on(self, step: int) -> None:
-        """Read on in the thread, or back; at its end go to the next."""
+        """Scroll the thread down, or up with -1. At its end, go to the next thread."""
         if self.has_class("-tiny") or not self.thread.scroll_page_on(step):
             self.rows.move(step)
 
     def back_to_list(self) -> None:
-        """Go to the list; from there show all threads again."""
+        """Focus the list. If the list has the focus, clear the filters."""
         if self.rows.has_focus and self.narrowing.by:
             self.narrowing.set()
         self.rows.focus()

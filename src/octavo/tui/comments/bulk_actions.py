@@ -61,7 +61,7 @@ def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | N
 
 
 def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
-    """Resolve open threads, reopen resolved ones. `then`: it is written."""
+    """Resolve the open threads or reopen the resolved threads. Call `then` once the writes are queued."""
     opens = not several.threads[0].comment.is_open
     doing = "reopen the thread" if opens else "resolve the thread"
     writes = [
@@ -78,19 +78,21 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
 
 
 def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
-    """Write one reply to all of them, and with `reply_resolve` resolve them when theirs is sent. `then`: it was written."""
+    """Open a composer for one reply to all threads. `reply_resolve` also resolves them. Call `then` once the writes are
+    queued."""
     threads, resolves = several.threads, several.deed == "reply_resolve"
     them = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
     places = [thread_actions.place_of_reply(each.at, each.comment) for each in threads]
     returned = {drafts.get(place) for place in places}
-    begin = next(iter(returned)) or "" if len(returned) == 1 else ""  # it was taken back, and they all have it
+    # An undone reply left the same draft in each thread.
+    begin = next(iter(returned)) or "" if len(returned) == 1 else ""
 
     def written(text: str) -> None:
         writes = []
         for number, (each, place) in enumerate(zip(threads, places, strict=True)):
-            # What was begun for one of them alone stays a draft, unless it is what all of them get.
+            # A draft of one thread stays, unless its text is the sent text or the shared draft.
             own = (place,) if drafts.get(place) in (text, begin or None) else ()
             came_from = (shared, *own) if number == 0 else own
             about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
@@ -109,7 +111,8 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
 
 
 def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
-    """Ask which emoji, then react with it to all of them, or take it back where all have it. `then`: it is done."""
+    """Ask for an emoji and react with it to all threads, or remove the reaction if all threads have it. Call `then`
+    once the writes are queued."""
     threads = several.threads
     mine = [thread_actions.my_reactions(app, each.comment) for each in threads]
 
@@ -130,12 +133,12 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         app.writes.queue(*writes, said=f"{reacting}{several.others}")
         then()
 
-    from octavo.tui.comments import reactions  # with the names of emoji
+    from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
 
     reactions.pick(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
 def copy(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
-    """Copy the words of all of them, which stay ticked."""
+    """Copy the text of all threads. The threads stay selected."""
     words = "\n\n".join(each.comment.body.text for each in several.threads)
     clipboard.copy(app, words, f"Copied the text of {plural(len(several.threads), 'thread')}.")

@@ -63,10 +63,10 @@ COMPOSER: Commands[Composer] = Commands(
 
 
 class Composer(Dialog[str | None]):
-    """Writes one text. The answer is the text to send, or None: closed, and the draft kept.
+    """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept.
 
-    `save_draft` is called with what is typed, and has kept it once it was awaited; `save_draft_now` has when it
-    returns. Both raise NotSaved. What they are called with last is what stays. Whoever sends the text removes the draft.
+    `save_draft` saves the draft once it is awaited, `save_draft_now` before it returns. Both raise NotSaved. The draft
+    is the text of the last call. The caller removes the draft after sending.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -75,7 +75,7 @@ class Composer(Dialog[str | None]):
     ]
     CONTEXT: ClassVar[str] = "composer"
     writing: TextEditor
-    """Where the text is written."""
+    """The text area."""
     HELP: ClassVar[str] = (
         "Write a comment in Markdown. Press ctrl+s to send the comment, ctrl+r to preview it, ctrl+e to open your editor, "
         "or @ to mention a member. Press esc to close the composer and keep the draft."
@@ -103,14 +103,14 @@ class Composer(Dialog[str | None]):
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with;
-        `is_saved`: it is on disk.
+        """Create a composer with a title, a quoted excerpt and the initial text of the draft.
 
-        `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
-        may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be
-        sent. `trouble` says why nothing can be saved, when nothing can: then nothing can be sent. `people` can be named
-        with `@`. `can_hold`: it may be held for a review instead of sent; then `is_held` says which. `suggestion` is
-        what a suggested wording begins with. `replies` are short texts that may be put in.
+        `is_saved` means that the draft is on disk. `preview` returns a widget that shows the rendered text.
+        `editing_folder` is the folder for files of the external editor: without it, the text cannot be edited outside.
+        `about` is the note in such a file. `limit` is the most characters that can be sent. `trouble` returns why
+        nothing can be saved or sent. `people` are the members who can be mentioned. With `can_hold`, the comment can be
+        added to the pending review, which sets `is_held`. `suggestion` is the Markdown that starts a suggested change.
+        `replies` are quick replies.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
@@ -125,16 +125,16 @@ class Composer(Dialog[str | None]):
         self.replies: Sequence[str] = [safe_text(each) for each in replies]
         self._length = len(self._named.shown(draft))
         self._declined: tuple[int, int] | None = None
-        """Where a `:` stands for which no emoji was wanted."""
+        """Position of a `:` after which the user closed the emoji list without a choice."""
         self.is_held = False
         """Whether the comment was added to the pending review instead of sent."""
         self._under_way: str | None = None
-        """What is being kept: the newest of it."""
+        """Newest text that is being saved. None if no save is running."""
         self._clock = DraftClock()
         self._timer: Timer | None = None
         self._sending = self._done = False
         self._typed_ahead: list[Key] = []
-        """Keys pressed while the text is on its way to the disk: they are for the screen below."""
+        """Keys pressed while the text is being saved. They are sent to the screen below."""
 
     def body(self) -> ComposeResult:
         with Frame() as frame:
@@ -176,13 +176,13 @@ class Composer(Dialog[str | None]):
         return self._named.sent(self.writing.text)
 
     def keep(self) -> None:
-        """Begin to keep what is typed."""
+        """Start saving the text as a draft."""
         text = self._current
         if not self._done and text != (self._saved if self._under_way is None else self._under_way):
             self._begin_to_keep(text)
 
     def keep_now(self) -> None:
-        """Keep what is typed before this returns: the app ends, or stops."""
+        """Save the text as a draft before returning: the app may end or be suspended next."""
         self._stop_timer()
         if not self._done and self._current != self._saved:
             try:
@@ -196,7 +196,7 @@ class Composer(Dialog[str | None]):
     def _begin_to_keep(self, text: str) -> None:
         self._stop_timer()
         self._under_way = text
-        # Of the app: it goes on when this is closed.
+        # Run by the app: the save must outlive this dialog.
         self.app.run_worker(self._until_kept(text, self._save_draft(text)))
 
     async def _until_kept(self, text: str, saving: Awaitable[None]) -> bool:
@@ -217,7 +217,7 @@ class Composer(Dialog[str | None]):
         return error is None
 
     def _try_again(self) -> None:
-        """Nothing could be saved: that may be over, and only who saves something knows."""
+        """Save again after a failure: only a new attempt shows whether saving works again."""
         if self._sending or self._done or self._timer is not None:
             return
         trouble = self._trouble()
@@ -234,7 +234,7 @@ class Composer(Dialog[str | None]):
 
     @property
     def _current(self) -> str:
-        # While the app ends, the widget is gone before this screen is.
+        # While the app ends, the text area is removed before this screen.
         found = self.query(TextEditor)
         return self._named.sent(found.first().text) if found else self._typed_last
 
@@ -274,7 +274,7 @@ class Composer(Dialog[str | None]):
             "ctrl+t add to review" if self.can_hold else "",
             "ctrl+g suggest" if self.suggestion else "",
             "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
-            # Where there is more to choose from, the key bar names the rest.
+            # With more than these keys, the key bar shows the others.
             f"ctrl+r {'write' if self.is_previewing else 'preview'}"
             if self._preview is not None and not self.can_hold
             else "",
@@ -284,7 +284,7 @@ class Composer(Dialog[str | None]):
 
     @on(TextArea.Changed)
     def _typed(self) -> None:
-        written = self.writing.text  # put together anew whenever it is asked for, as is what is sent of it
+        written = self.writing.text  # read once: TextArea joins all its lines for each access
         text = self._typed_last = self._named.sent(written)
         self._count(len(text))
         if self._timer is not None:
@@ -297,16 +297,17 @@ class Composer(Dialog[str | None]):
         self._offer_emoji(is_letter)
 
     def _offer_emoji(self, is_letter: bool) -> None:
-        """Offer emoji where the name of one is begun by a letter that was typed, not pasted."""
+        """Offer emoji after a `:` and two letters, if the last letter was typed and not pasted."""
         writing = self.writing
         if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
             return
         if len(writing.text) > SEARCHED:
-            return  # whether one writes code there is in all that stands before
+            return  # Whether the cursor is in code depends on all text before the cursor: too slow in a long text.
         row, column = writing.cursor_location
         if ":" not in writing.document.get_line(row)[:column]:
             return
-        from octavo.tui.comments.offers import EmojiNames, Offers, emoji_begun  # with the names of emoji
+        # lazy: the names of emoji, rarely needed
+        from octavo.tui.comments.offers import EmojiNames, Offers, emoji_begun
 
         begun = emoji_begun(writing.get_text_range((0, 0), (row, column)))
         begins = (row, column - len(begun))
@@ -342,25 +343,25 @@ class Composer(Dialog[str | None]):
         self.refresh_bindings()
 
     def send(self) -> None:
-        """Close with what is written, once that is kept."""
+        """Close with the text as the result, once the draft is saved."""
         if not self._done and not self._sending:
             self._sending = self.writing.read_only = True
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
     def suggest(self) -> None:
-        """Put in the source of the block, to be changed."""
+        """Insert the source of the block as a suggested change."""
         writing = self.writing
         if writing.read_only:
             return
         row, column = writing.cursor_location
         writing.insert(("\n" if column else "") + self.suggestion)
-        # To the end of the first line in the fence: there one begins to change it.
+        # The first line inside the fence: the user starts to edit there.
         writing.move_cursor((row + bool(column) + 1, 0))
         writing.focus()
 
     def reply_quickly(self) -> None:
-        """Ask which of the short texts to put in."""
+        """Ask for a quick reply and insert it."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
@@ -372,7 +373,7 @@ class Composer(Dialog[str | None]):
         self.app.push_screen(Picker("Quick replies", choices), chosen)
 
     def hold(self) -> None:
-        """Send it, with the review."""
+        """Add the comment to the pending review and close."""
         if not self._done and not self._sending:
             self.is_held = True
             self.send()
@@ -383,7 +384,7 @@ class Composer(Dialog[str | None]):
             self._typed_ahead.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Close with `text` once it is kept: until the outbox has it, it is a draft."""
+        """Close with `text` once it is saved: until the outbox has queued it, only the draft has it."""
         kept = await self._until_kept(text, saving)
         ahead, self._typed_ahead = self._typed_ahead, []
         if self._done:
@@ -397,7 +398,7 @@ class Composer(Dialog[str | None]):
             self._sending = self.writing.read_only = self.is_held = False
 
     async def leave(self) -> None:
-        """Close, and keep the draft; from the preview go back to it."""
+        """Close and keep the draft. In the preview, go back to editing."""
         if self.has_class("-preview"):
             await self.show_preview()
         elif not self._done:
@@ -406,7 +407,7 @@ class Composer(Dialog[str | None]):
             self.dismiss(None)
 
     def edit_outside(self) -> None:
-        """Go on in the person's own editor."""
+        """Edit the text in the user's external editor."""
         if self._folder is None:
             return
         self.keep_now()
@@ -419,11 +420,11 @@ class Composer(Dialog[str | None]):
             self._say(result.said, "$warning")
 
     def _keep_edited(self, text: str) -> str:
-        # Before its file goes: whatever ends us next finds it in one place or the other.
+        # Saved before the edited file is deleted: a crash then cannot lose the text.
         return why_not_saved(self._save_draft_now, _as_typed(text))
 
     def name_somebody(self) -> None:
-        """Write the `@`, and where it begins a word ask whom it is to name."""
+        """Insert an `@`. At the start of a word, ask for the member to mention."""
         from octavo.tui.comments.offers import Offers, People
 
         writing = self.writing
@@ -433,7 +434,7 @@ class Composer(Dialog[str | None]):
         row, column = writing.cursor_location
         before = writing.document.get_line(row)[: column - 1]
         if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
-            return  # within a word it is an address
+            return  # An `@` inside a word is part of an e-mail address.
 
         def chosen(who: User | str | None) -> None:
             if isinstance(who, str) or who is None:
@@ -445,7 +446,7 @@ class Composer(Dialog[str | None]):
         self.app.push_screen(Offers(People(self._people)), chosen)
 
     async def show_preview(self) -> None:
-        """Show the text as it will look, or write on."""
+        """Switch between the preview and editing."""
         if self._preview is None:
             return
         box = self.query_one(".composer--preview", VerticalScroll)
@@ -462,5 +463,5 @@ class Composer(Dialog[str | None]):
 
 
 def _as_typed(text: str) -> str:
-    """The text of a file as it would be typed: lines end as they do here, and the last does not."""
+    """Return the text of a file as if it had been typed: with `\\n` line ends and without the last line end."""
     return text.replace("\r\n", "\n").removesuffix("\n")

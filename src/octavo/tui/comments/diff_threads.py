@@ -1,4 +1,4 @@
-"""Threads as a diff shows them, on the rail below the block they hang on."""
+"""Threads of a place, as a diff shows them below their blocks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets.wording import short_age
 
 MOST_ANSWERS = 3
-"""How many replies a rail shows, the newest ones: all of them are where the thread is shown."""
+"""Number of newest replies shown below a block. The thread dialog shows all."""
 
 
 class DiffThreads:
-    """The threads of one place as a diff of its pages shows them. The replies of those on show are followed."""
+    """The threads of a space or change request, as a diff shows them. Follows the replies of the visible threads."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
-        """`redraw` is called when they are others."""
+        """Call `redraw` when threads or replies have changed."""
         self._view, self._at, self._redraw = view, at, redraw
         self.all: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
@@ -36,11 +36,11 @@ class DiffThreads:
 
     @property
     def posted(self) -> list[Comment]:
-        """Those others see too: none that are held for a review."""
+        """The threads other people can see: all but pending comments."""
         return [thread for thread in self.all if self._view.shell.workspace.held(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
-        """Those on a page, or with None those on all of the place."""
+        """Return the threads on a page. With None: the threads on no page."""
         return tuple(
             each for each in self.all if (each.target.page.id if each.target.page is not None else None) == page_id
         )
@@ -48,7 +48,7 @@ class DiffThreads:
     def lines(
         self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
     ) -> dict[str, list[ThreadSummary]]:
-        """Threads by block as the diff shows them."""
+        """Return the summaries of threads, by the key of their block."""
         shell = self._view.shell
         index = shell.workspace.unsent.index
 
@@ -59,12 +59,12 @@ class DiffThreads:
         return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
-        """What one wrote and did not send, by the id of the page it hangs on; on none, by ""."""
+        """Return the unsent drafts by page id. Those on no page have the key ""."""
         index = self._view.shell.workspace.unsent.index
         return index.by_page(self._at, self.all) if index else {}
 
     def draft_lines(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
-        """Comments that are not sent, as the diff shows them where they are to hang."""
+        """Return the summaries of unsent comments."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
         kept = shell.session.drafts
@@ -81,7 +81,7 @@ class DiffThreads:
         ]
 
     def follow_replies(self, keys: Iterable[str]) -> None:
-        """Show the replies of these threads."""
+        """Follow the replies of the threads with these ids."""
         for key in keys:
             if not key.startswith("pending-"):
                 op = comments.ListReplies(at=self._at, comment_id=key, format="markdown", limit=200)
@@ -101,8 +101,11 @@ def thread_lines(
     unsent: Callable[[Comment], str] = lambda thread: "",
     suggested: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
 ) -> dict[str, list[ThreadSummary]]:
-    """Threads by block as a diff shows them, those on no block under "". `on_its_way` says of an id how far it got that
-    is not there yet; `unsent` marks what is written in one and not sent."""
+    """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
+
+    `on_its_way` returns the sending status of an unsent message by its id, else "". `unsent` returns the mark of unsent
+    drafts in a thread.
+    """
 
     def age(message: Comment | Reply) -> str:
         return on_its_way(message.id) or short_age(message.posted_at)

@@ -1,4 +1,4 @@
-"""Discarding unsent text wherever it is marked: of a page, a block, a thread, a change request or a row."""
+"""Commands that discard unsent text on a page, a block, a thread, a change request or a row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEFT_BY_AN_EDITOR = (
 
 
 def why_not_discarded(app: Shell, words: Sequence[UnsentText]) -> str | None:
-    """Return why there is nothing to discard. None if there is."""
+    """Return why there is nothing to discard. None if there is a draft or a pending comment."""
     if any(each.draft_key or each.entry_id for each in words):
         return None
     return LEFT_BY_AN_EDITOR if words else NOTHING
@@ -63,4 +63,4 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
     ),
     find=lambda view: view.unsent_at_hand,
 )  # fmt: skip
-"""Commands for unsent text. A view provides it as its `unsent_at_hand`."""
+"""Commands for unsent text. A view provides the text as its `unsent_at_hand`."""

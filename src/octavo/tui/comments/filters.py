@@ -1,4 +1,4 @@
-"""Which threads the list of comments shows, and in what order. Pure."""
+"""The filters and orders of the list of threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment, where it is, and what that place is called."""
+    """A comment thread with its place and the label of that place."""
 
     comment: Comment
     at: Discussion
@@ -30,7 +30,7 @@ class Thread:
 
     @property
     def page(self) -> str:
-        """The page it is on."""
+        """The title of its page."""
         page = self.comment.target.page
         return (page.title or page.path or "Untitled page") if page else "General comments"
 
@@ -64,8 +64,10 @@ class ThreadFilter:
 
 
 def belongs(thread: Thread, section: str, me: str) -> bool:
-    """Return whether a thread is in a section of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread is in
-    one of `open`, `resolved` and `reviews`."""
+    """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`.
+
+    Each thread is in exactly one of `open`, `resolved` and `reviews`.
+    """
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -81,8 +83,11 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
 def offered(
     threads: Sequence[Thread], holding: Sequence[ThreadFilter], now: datetime, me: str
 ) -> list[tuple[ThreadFilter, int]]:
-    """By what threads can be narrowed beside what holds, instead of what holds of the same kind, and how many would be
-    left. What would leave none, or all, is not offered."""
+    """Return the filters that can be added to the active filters (`holding`), each with the number of threads it would
+    leave.
+
+    A new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned.
+    """
     found = []
     for each in _known(threads, now, me):
         among = narrowed(threads, [other for other in holding if other.kind != each.kind])
@@ -113,12 +118,12 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
 
 
 def narrowed(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Thread]:
-    """The threads for which all of `by` holds."""
+    """Return the threads that match all filters in `by`."""
     return [thread for thread in threads if all(each.holds(thread) for each in by)]
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
-    """Return the number of threads of each space or change request, and the age of the oldest."""
+    """Return a summary of each place: its number of threads and the age of the oldest."""
     there: dict[str, list[Thread]] = {}
     for thread in threads:
         there.setdefault(thread.place, []).append(thread)

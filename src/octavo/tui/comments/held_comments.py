@@ -1,4 +1,4 @@
-"""Pending comments: edited, removed, or sent with or without a review."""
+"""Actions on pending comments: edit, remove, and send without a review."""
 
 from __future__ import annotations
 

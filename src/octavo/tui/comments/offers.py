@@ -1,7 +1,4 @@
-"""What is offered while one writes, where a sign begins a word: people at `@`, emoji at `:`.
-
-Nothing typed is lost: closed without a choice, what was typed stays as it is.
-"""
+"""Autocompletion while writing: members after `@`, emoji after `:`. Closing the list keeps the typed text."""
 
 from __future__ import annotations
 
@@ -34,14 +31,16 @@ OFFERS: Commands[Offers[Any]] = Commands(
 
 
 def emoji_begun(before: str) -> str:
-    """The `:` and the letters of a name that `before`, what stands before the cursor, ends with; empty where no name
-    begins there, as in code."""
+    """Return the `:` and the letters of an emoji name at the end of `before`, the text before the cursor.
+
+    Empty if no emoji name starts there, or if it is in code.
+    """
     found = _EMOJI.search(before)
     return found[1] if found is not None and not ends_in_code(before[: found.start()]) else ""
 
 
 def ends_in_code(before: str) -> bool:
-    """Whether what is written after `before` is code: in a fence, between backticks, or indented as code is."""
+    """Return whether text typed after `before` is code: in a fence, between backticks, or indented."""
     fence = ""
     lines = before.split("\n")
     paragraph = 0
@@ -60,32 +59,33 @@ def ends_in_code(before: str) -> bool:
     while ticks:
         length = ticks.pop(0)
         if length not in ticks:
-            return True  # nothing closes it yet: what is written now may
+            return True  # unclosed backticks: the following text may be code
         del ticks[: ticks.index(length) + 1]
     return False
 
 
 class Offered(Protocol[T]):
-    """Suggestions for the typed text."""
+    """A source of suggestions for the typed text."""
 
     title: str
     begun: str
-    """The text that is already typed."""
+    """The text that is typed when the list opens."""
     empty: str
     """The text of the empty list."""
 
     async def ask(self) -> None:
-        """Find out what there is now."""
+        """Load the suggestions."""
 
     def choices(self, query: str) -> list[tuple[Choice[T], Match | None]]:
         """Return the suggestions that match, best first."""
 
     def whole(self, typed: str) -> T | str | None:
-        """What is taken without a choice once this is typed; of nobody, the words themselves. None: more may come."""
+        """Return the value to insert without a choice, now that `typed` is typed: the suggestion whose name it is, or
+        `typed` itself if nothing can match. None while further typing can still select a suggestion."""
 
 
 class Offers(Chooser["T | str", T]):
-    """Answers what was chosen, or what was typed when it was closed without a choice."""
+    """A list of suggestions. Returns the chosen value, or the typed text if it was closed without a choice."""
 
     CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
@@ -129,21 +129,21 @@ class Offers(Chooser["T | str", T]):
 
 
 class MentionCandidates(Protocol):
-    """Who can be named."""
+    """The members who can be mentioned."""
 
     @property
     def trouble(self) -> str:
-        """Why not all of them are known. Empty when they are."""
+        """Why members could not be loaded. Empty if they were."""
 
     def known(self) -> Sequence[User]:
-        """Those known now."""
+        """Return the members that are loaded."""
 
     async def ask(self) -> None:
-        """Find out who there is now."""
+        """Load the members."""
 
 
 class People:
-    """Somebody to name."""
+    """Suggestions of members to mention."""
 
     title, begun = "Mention", ""
     empty = "No members are loaded yet."
@@ -152,13 +152,13 @@ class People:
         self._people = people
 
     async def ask(self) -> None:
-        """Find out who there is now."""
         await self._people.ask()
         if self._people.trouble:
             self.empty = f"Could not load the members: {self._people.trouble}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], Match | None]]:
-        """Of names that answer alike, those stay first who are first: a short name is no reason to come before."""
+        """Return the members whose names match. Equal matches keep the order of the members: a shorter name is not a
+        better match."""
         people = [Choice(user, user.name, right=user.email or "") for user in self._people.known()]
         if not query.strip():
             return [(each, None) for each in people]
@@ -166,12 +166,13 @@ class People:
         return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
 
     def whole(self, typed: str) -> User | str | None:
-        """A word that is nobody's name was meant as it is: one writes on."""
+        """Return the typed text once a space ends a word that matches no member. None before that."""
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
 class EmojiNames:
-    """Emoji by their names. These are read once, in a thread: that takes longer than a key may."""
+    """Suggestions of emoji. Their names are loaded once, in a worker thread, because that takes longer than a keystroke
+    may."""
 
     title, empty = "Emoji", "Loading emoji…"
 
@@ -180,7 +181,6 @@ class EmojiNames:
         self._are_read = False
 
     async def ask(self) -> None:
-        """Read the names."""
         await asyncio.to_thread(emoji.search, "tada")
         self._are_read = True
 
@@ -189,11 +189,11 @@ class EmojiNames:
         return emoji.search(words) if self._are_read else []
 
     def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], Match | None]]:
-        """Each with its name."""
         return [(Choice(each, in_columns(each.sign, each.name)), None) for each in self.named(query)]
 
     def whole(self, typed: str) -> NamedEmoji | str | None:
-        """An emoji whose whole name is typed, with its second `:`. What none is called by was meant as it is."""
+        """Return the emoji whose whole name was typed with a second `:`. Return the text if no emoji can match. Else
+        None."""
         name = typed.removesuffix(":")
         if not self._are_read:
             return None
@@ -203,5 +203,5 @@ class EmojiNames:
 
 
 def in_columns(sign: str, name: str) -> str:
-    """An emoji and its name: some are one cell wide, most two."""
+    """Return an emoji and its name, aligned: some emoji are one cell wide, most are two."""
     return f"{sign}{' ' * max(1, 3 - cell_len(sign))}{name}"

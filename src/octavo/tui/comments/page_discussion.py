@@ -17,63 +17,64 @@ from octavo.tui.widgets.commands import Command, Commands
 
 
 class ShowsDiscussion(Protocol):
-    """What shows pages that people talk about: where, which page, and which block of it the cursor is on."""
+    """A view that shows a page with threads."""
 
     @property
     def discussion(self) -> Discussion | None:
-        """Where comments go."""
+        """The space or change request that comments are written to."""
 
     @property
     def page_on_show(self) -> tuple[str, str] | None:
-        """The id and title of the page whose blocks are on show."""
+        """The id and title of the page whose blocks are shown."""
 
     @property
     def page_at_hand(self) -> tuple[str, str] | None:
-        """The id and title of the page that is spoken of as a whole."""
+        """The id and title of the page that a comment on the page is written to."""
 
     @property
     def block_on_show(self) -> Block | None:
-        """The block the cursor is on."""
+        """The selected block."""
 
     @property
     def is_on_old_side(self) -> bool:
-        """Whether that block is of the page as it was."""
+        """Return whether the selected block belongs to the old version of the page."""
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """The threads on show."""
+        """The visible threads."""
 
     @property
     def pane(self) -> Reader:
-        """Where the page is read."""
+        """The pane that shows the page."""
 
     def go_to_thread(self, thread: Comment) -> bool:
-        """Put the cursor on the block a thread hangs on. False where it is on no block of this page."""
+        """Select the block of a thread. Return False if this page does not have that block."""
 
     def threads_on(self, block: Block) -> list[Comment]:
-        """The threads that hang on a block, or on what is in it; of a block of the kind `thread`, that thread."""
+        """Return the threads on a block and on the blocks inside it. For a block of the kind `thread`, return that
+        thread."""
 
     def since(self, thread: Comment) -> str:
         """Return what happened to the block of an outdated thread, in a sentence. Empty if the block is unchanged."""
 
     def source_of(self, block: Block) -> str:
-        """How a block is written, where another wording of it can be suggested. Empty elsewhere."""
+        """Return the Markdown of a block, for a suggested change. Empty if no change can be suggested."""
 
     def why_no_block(self) -> str | None:
-        """Why no key is about the block on show, in a sentence: the cursor is elsewhere."""
+        """Return why keys do not act on the selected block: the focus is elsewhere. None if they do."""
 
     def why_nothing_to_say(self, *, whole: bool) -> str | None:
-        """Why nothing can be said about the block on show, or about the `whole` page, in a sentence."""
+        """Return why you cannot comment on the selected block, or on the `whole` page. None if you can."""
 
 
 class PageDiscussion:
-    """Comments on what is on show in a view, and the threads on the block the cursor is on."""
+    """Comment actions for the page in a view, and the threads on its selected block."""
 
     def __init__(self, view: View, shown: ShowsDiscussion) -> None:
         self._view, self._shown = view, shown
 
     def thread_on(self, block: Block) -> Comment | None:
-        """The thread on a block: an open one before a resolved one."""
+        """Return the thread on a block, an open thread first. None if there is none."""
         found = self._shown.threads_on(block)
         return next((thread for thread in found if thread.is_open), found[0] if found else None)
 
@@ -86,7 +87,7 @@ class PageDiscussion:
 
     @property
     def thread_here(self) -> ThreadTarget | None:
-        """The thread on the block the cursor is on."""
+        """The thread on the selected block. None if there is none, or if keys do not act on the block."""
         at, block = self._shown.discussion, self._shown.block_on_show
         if at is None or block is None or self._why_no_block is not None:
             return None
@@ -99,7 +100,7 @@ class PageDiscussion:
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def thread_under_cursor(self) -> Comment | None:
-        """The thread that is itself under the cursor, between the lines of a diff: one replies to it."""
+        """Return the thread whose line is selected in a diff. None if a block is selected."""
         block = self._shown.block_on_show
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
@@ -115,7 +116,7 @@ class PageDiscussion:
         return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
-        """Write a comment on the block the cursor is on; on a thread, a reply."""
+        """Write a comment on the selected block. On the line of a thread, reply to the thread."""
         shown = self._shown
         block, page, at = shown.block_on_show, shown.page_on_show, shown.discussion
         if at is not None and block is not None and block.kind == "thread":
@@ -135,7 +136,6 @@ class PageDiscussion:
             )
 
     def comment_on_page(self) -> None:
-        """Write a comment on the page as a whole."""
         page, at = self._shown.page_at_hand, self._shown.discussion
         if at is not None and page is not None:
             thread_actions.start_thread(
@@ -143,14 +143,14 @@ class PageDiscussion:
             )
 
     def open_thread_on(self, block: Block) -> None:
-        """Show the thread on a block beside or below it, if there is one. Of what is no thread yet, go on with the draft."""
+        """Show the thread on a block, if there is one. On the line of an unsent comment, continue the draft."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
         elif block.key.startswith(DRAFT) and self.why_no_comment() is None:
             self.comment()
 
     def open_thread(self, comment_id: str) -> None:
-        """Show a thread beside or below the words it hangs on."""
+        """Show a thread in a dialog beside or below its block."""
         from octavo.tui.comments.thread_sheet import ThreadSheet
 
         shown, threads = self._shown, {each.id: each for each in self._shown.known_threads}

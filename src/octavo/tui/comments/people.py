@@ -1,4 +1,4 @@
-"""Who can be named in a comment: everybody of the organization, as far as they are known."""
+"""Members who can be mentioned in a comment, and the text of mentions."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})
 
 
 class People:
-    """The members of the organization one is in, and those who wrote in the place one writes in."""
+    """The members of the current organization, and the people who commented in the same space or change request."""
 
     def __init__(self, app: Shell, at: Discussion) -> None:
         self._app, self._at = app, at
         self._commenters = comments.ListCommenters(at=at, limit=1000)
         self.trouble = ""
-        """Why the members are not known, in a sentence."""
+        """Why the members could not be loaded. Empty if they were."""
 
     def known(self) -> list[User]:
-        """Those who are known now, also without a connection: first those who wrote here."""
+        """Return the people in the cache: first those who started threads here, then other commenters, then members by
+        name."""
         live = self._app.session.live
         threads = live.peek(comments.List(at=self._at, status="all", format="markdown", limit=200)).value
         found = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
@@ -44,8 +45,8 @@ class People:
         return [user for user in found.values() if user.id]
 
     async def ask(self) -> None:
-        """Ask the server who wrote here, in replies too, and who the members are now."""
-        with suppress(ApiError):  # then those who began threads come first
+        """Load the commenters of this place and the members of the organization."""
+        with suppress(ApiError):  # people who started threads are in the cache
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:
@@ -62,18 +63,18 @@ class People:
 
 
 def mention(user: User) -> str:
-    """What names somebody in markdown: a link to the person, which the platform makes a reference to a user of."""
+    """Return the Markdown of a mention: a link that the platform turns into a reference to the user."""
     return f"[@{user.name.translate(_SPECIAL)}{mention_suffix(user.id)}"
 
 
 class MentionText:
-    """Mentions as names while one writes: in the text one sees stands `@Ada`, in what is sent the link to her."""
+    """Converts mentions while a text is edited: the text area shows `@Ada`, the sent text has the link."""
 
     def __init__(self) -> None:
         self._know({})
 
     def shown(self, markdown: str) -> str:
-        """A whole text with names for its mentions; as it is, when a name in it would no longer be known from words."""
+        """Return `markdown` with names instead of mention links. Unchanged if a name would be ambiguous."""
         links: dict[str, str] = {}
         for found in _MENTION.finditer(markdown):
             links.setdefault(_name_in(found), found[0])
@@ -85,7 +86,7 @@ class MentionText:
         return markdown
 
     def add(self, mention: str, text: str) -> str:
-        """What is written into `text` for one mention more."""
+        """Return the text to insert for another mention into `text`: its name, or the link if the name is ambiguous."""
         name = named(mention)
         before = self._links
         self._know({name: mention, **before})
@@ -99,12 +100,12 @@ class MentionText:
         self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
 
     def sent(self, text: str) -> str:
-        """A text that was `shown`, and written on, with the links to those who are named in it."""
+        """Return the edited `text` with links for the names of mentioned people."""
         return self._names.sub(lambda found: self._links[found[0]], text) if self._links else text
 
 
 def named(markdown: str) -> str:
-    """`markdown` to be read, with names for its mentions."""
+    """Return `markdown` with names instead of mention links."""
     return _MENTION.sub(_name_in, markdown)
 
 

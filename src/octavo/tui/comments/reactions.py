@@ -1,4 +1,4 @@
-"""Which emoji one reacts with: those used last, the usual ones, and any other by its name or as it was pasted."""
+"""The picker of reactions: recently used emoji, common emoji, and every other emoji by its name or pasted."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ REACTIONS = (
     ("1f680", "ship it"),
 )
 MOST_USED = 8
-"""Of those used last, how many come first."""
+"""Number of recently used emoji at the top of the picker."""
 USED = "reactions used"
-"""The fact of the state that keeps them."""
+"""Name under which the state database stores the recently used emoji."""
 
 
 def used_last(state: StateDb) -> list[str]:
-    """The codes of the emoji this profile reacted with last, the newest first."""
+    """Return the codes of the emoji this profile used last, newest first."""
     kept = state.get_fact(USED, [])
     return [each for each in kept if isinstance(each, str)][:MOST_USED] if isinstance(kept, list) else []
 
 
 def remember(state: StateDb, code: str) -> None:
-    """One reacted with this."""
+    """Store an emoji as the last used reaction."""
     state.set_fact(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
 
 
 class ReactionPicker(Chooser[str | None, str]):
-    """Answers the code of an emoji."""
+    """A picker that returns the code of an emoji."""
 
     PLACEHOLDER: ClassVar[str] = "Type a name or paste an emoji"
 
@@ -68,10 +68,14 @@ class ReactionPicker(Chooser[str | None, str]):
 
 
 def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]) -> None:
-    """Ask which emoji: those used last come first, then the usual ones, and those that are `there`. `mine` are taken back."""
+    """Ask for an emoji and call `chosen` with its code.
+
+    The list shows recently used emoji first, then common emoji, then the emoji that are `there`. Choosing one of `mine`
+    removes that reaction.
+    """
     state, usual = app.session.state, dict(REACTIONS)
     spelled = {code_of(sign_of(each)): each for each in (*there, *mine)}
-    """As the server calls them: one that is taken back must be called so too."""
+    """Codes as the server spells them. A reaction is removed with the same spelling."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
         Choice(
@@ -91,7 +95,7 @@ def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], 
 
 
 def _named(code: str, usual: dict[str, str]) -> str:
-    """An emoji and what it says here, else its name."""
+    """Return an emoji and its meaning as a reaction, else its Unicode name."""
     from unicodedata import name
 
     sign = sign_of(code)

@@ -1,4 +1,4 @@
-"""A suggested wording in a thread: what the block says against what is suggested, word by word, as diffs show it."""
+"""Suggested changes in threads, shown as word diffs against the text of the block."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ Block = tuple[str, str, str]
 
 
 class Suggested:
-    """What threads suggest, compared with the blocks they hang on. `changed` is called when one more is read."""
+    """Diffs between the suggestions of a thread's messages and the source of the block. `changed` is called when a diff
+    is loaded."""
 
     def __init__(self, octavo: Callable[[], Shell], changed: Callable[[], None]) -> None:
         self._octavo, self._changed = octavo, changed
         self._compared: dict[tuple[Block, str], PageComparison | None] = {}
-        """None: it is being read, or cannot be."""
+        """The diff of a block and a suggestion. None while the diff is loading, or if it could not be loaded."""
         self._was: dict[Block, str] = {}
         self._page = ""
         """Current text of the page of the thread. Empty until it is loaded."""
@@ -36,7 +37,7 @@ class Suggested:
         """Result of applying a suggestion to the current page. Empty until it is computed."""
 
     def page_says(self, text: str) -> None:
-        """The page of the thread says something else now."""
+        """Set the current text of the thread's page."""
         if text != self._page:
             self._page = text
             self._fates.clear()
@@ -92,7 +93,7 @@ class Suggested:
         try:
             found = await (live.known(op) if revision else live.fetch(op))
         except ApiError:
-            return  # what is suggested is shown as it was written
+            return  # The view then shows the suggestion as plain Markdown.
         was = await asyncio.to_thread(find_block_source, found.markdown or "", key)
         if was is None:
             return
@@ -104,7 +105,7 @@ class Suggested:
 
 def _block_of(thread: Comment) -> Block | None:
     target = thread.target
-    # A comment that is not sent yet is on the block as it is now.
+    # An unsent comment has no revision: its block is a block of the current page.
     revision = "" if thread.id.startswith("pending-") else target.revision
     if target.page is None or target.node is None or revision is None:
         return None

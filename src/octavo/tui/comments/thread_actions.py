@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 _NAME = 28
-"""Characters of a thread that are enough to know it by."""
+"""The most characters of a comment in the name of its thread."""
 
 
 def _may(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return whether `deed` is allowed, and say why if it is not: no text is asked for that could not be sent."""
+    """Return whether `deed` is allowed, and show the reason if it is not: no text is written that cannot be sent."""
     why = not_allowed_with(app, at, deed, thread, message)
     if why is not None:
         app.explain(why)
@@ -49,9 +49,11 @@ def start_thread(
     is_code: bool = False,
     source: str = "",
 ) -> None:
-    """Write a comment on a block of a page, on a page, or on the whole place. `quote`: the comment begins with the words
-    it is about, because they no longer stand on the page; `is_code`: in a fence. `source`: how the block is written, so that
-    another wording can be suggested."""
+    """Open a composer for a comment on a block, on a page, or on a whole space or change request.
+
+    With `quote`, the comment starts with the excerpt, because the current page does not have that text: as a fenced
+    block if it `is_code`. `source` is the Markdown of the block, for a suggested change.
+    """
     if not _may(app, at, "comment"):
         return
 
@@ -118,11 +120,11 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
-    """Ask which emoji, then react with it."""
+    """Ask for an emoji, then add or remove the reaction."""
     if not _may(app, at, "react", comment, to):
         return
 
-    from octavo.tui.comments import reactions  # with the names of emoji
+    from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
 
     def chosen(code: str) -> None:
         react(app, at, comment, to, code)
@@ -131,13 +133,13 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | 
 
 
 def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
-    """The emoji the caller reacted with."""
+    """Return the emoji you reacted with."""
     me = app.workspace.me.id if app.workspace.me else None
     return {each.emoji for each in to.reactions if any(user.user.id == me for user in each.users)}
 
 
 def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
-    """Change the words of a comment or reply of one's own."""
+    """Edit your comment or reply."""
     if (held := app.workspace.held(what.id)) is not None:
         from octavo.tui.comments.held_comments import edit_held  # few are held
 
@@ -245,8 +247,12 @@ def compose(
     hold: Callable[[str], None] | None = None,
     source: str = "",
 ) -> None:
-    """Let a text be written about `excerpt`, then give it to `written`, or to `hold` when it is to go out with a review.
-    It is the draft of `place` until then, and begins as `start`. `source` is what a suggested wording begins with."""
+    """Open a composer about `excerpt` and call `written` with its text, or `hold` if the text is added to the pending
+    review.
+
+    Until then the text is the draft with the key `place`. It begins with `start` if there is no draft. `source` is the
+    Markdown that a suggested change starts with.
+    """
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
     from octavo.tui.reader.markdown_preview import preview

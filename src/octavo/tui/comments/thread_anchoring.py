@@ -1,4 +1,4 @@
-"""Where threads hang on a page, also when what they hung on was edited since. Pure."""
+"""Finds the block of a page that a thread belongs to, also after the block was edited."""
 
 from __future__ import annotations
 
@@ -10,45 +10,46 @@ from octavo.api.comments import Comment
 from octavo.documents.blocks import Block, Document
 
 _ALIKE, _SHORTEST = 0.6, 20
-"""How alike words have to be, and how many letters they must have, to be taken for one another."""
+"""The least similarity of two texts, and the least length of a text, to be taken for the same block."""
 _MOST_LEAVES = 4_000
-"""Of a page with more blocks of words nobody looks for the one most alike: the keys of the reader would wait for it."""
+"""Number of blocks with text above which no similar block is searched: that would block the keyboard."""
 _NOTHING = Document("", (), "")
 
 
 class ThreadAnchors:
-    """The blocks of a document, by what threads know of them. The document is gone through once, however many threads
-    are looked for."""
+    """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
     def __init__(self, document: Document = _NOTHING, *, whole: bool = True) -> None:
-        """`whole`: all of the page is read. What is not found before may be still to come."""
+        """Create the index. `whole` means that the document is complete: in a partial one, missing blocks may still
+        come."""
         self.document = document
         self.whole = whole
         self._exact: dict[tuple[str, str], str] = {}
         self._alike: dict[str, str] = {}
 
     def on(self, document: Document, *, whole: bool) -> ThreadAnchors:
-        """Where threads hang on `document`, which may be the same."""
+        """Return the index of `document`: this one if the document is the same."""
         same = document is self.document and whole == self.whole
         return self if same else ThreadAnchors(document, whole=whole)
 
     def exact(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The threads by the key of the block they hang on; "" for those on the page as a whole or on what is gone.
+        """Return the threads by the key of their block. Threads on the whole page or on a deleted block have the key
+        "".
 
-        A block is known by its key, else by its words, which the target keeps as a preview.
+        A block is found by its key, else by its text, which the thread quotes.
         """
         return _sorted(threads, self._exact_key)
 
     def named(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The same, but a block is known by its key alone."""
+        """Return the same as `exact`, but find blocks only by their keys."""
         return _sorted(threads, lambda thread: thread.target.node.id if self.has(thread) and thread.target.node else "")
 
     def has(self, thread: Comment) -> bool:
-        """Whether the block a thread hangs on is in it, as it was."""
+        """Return whether the document has a block with the key of the thread's block."""
         return thread.target.node is not None and thread.target.node.id in self._keys
 
     def likely(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The same, but those on what was edited since hang on the block that is most like it."""
+        """Return the same as `exact`, but put threads on edited blocks on the most similar block."""
         return _sorted(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def since(self, thread: Comment) -> Literal["", "changed", "gone"]:
@@ -58,7 +59,8 @@ class ThreadAnchors:
         return "changed" if self._likely_key(thread) else "gone"
 
     def said_since(self, thread: Comment) -> str:
-        """Return the same as a sentence that introduces the original text. Empty if the block is unchanged."""
+        """Return the result of `since` as a sentence that introduces the original text. Empty if the block is
+        unchanged."""
         match self.since(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"
@@ -82,18 +84,18 @@ class ThreadAnchors:
         return self._alike[words]
 
     def _with(self, preview: str) -> str:
-        """The key of the first block that has these words in it."""
+        """Return the key of the first block that contains this text. Empty if none does."""
         wanted = _said(preview)[:60]
         if len(wanted) < 4:
             return ""
         return next((key for key, said in self._leaves if wanted in said), "")
 
     def like(self, words: str) -> str:
-        """The key of the block that most likely said `words` before it was edited; "" when none is like it."""
+        """Return the key of the block that is most similar to the old text `words`. Empty if none is similar."""
         wanted = _said(words)
         if len(wanted) < _SHORTEST or len(self._leaves) > _MOST_LEAVES:
             return ""
-        from octavo.documents.diff_alignment import most_similar  # only threads on what is gone need it
+        from octavo.documents.diff_alignment import most_similar  # lazy: only needed for threads on edited blocks
 
         at = most_similar(wanted, [said[: len(wanted)] for _, said in self._leaves], _ALIKE)
         return self._leaves[at][0] if at is not None else ""
@@ -108,20 +110,23 @@ class ThreadAnchors:
 
     @cached_property
     def _leaves(self) -> list[tuple[str, str]]:
-        """The keys of the blocks with words of their own, and the words."""
+        """The keys and texts of the blocks that have text of their own."""
         return [(block.key, _said(block.plain())) for block in self._blocks if block.runs or block.text]
 
 
 class BothSides:
-    """Where threads hang on a page as it was and as it is."""
+    """Finds the blocks of threads on the old and the new version of a page."""
 
     def __init__(self, documents: tuple[Document, Document]) -> None:
         self.documents = documents
         self._old, self._new = map(ThreadAnchors, documents)
 
     def threads(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The threads by block: where each was made, on either side; else where its words stand, as they are or as they
-        were; else on what is most like them now; else on the page as a whole."""
+        """Return the threads by the key of their block. Threads without a block have the key "".
+
+        A block is searched by its key in the new, then the old version, then by its text in both, and last by
+        similarity in the new version.
+        """
         found: dict[str, list[Comment]] = {}
         left = list(threads)
         for look in (self._new.named, self._old.named, self._new.exact, self._old.exact, self._new.likely):
@@ -132,8 +137,11 @@ class BothSides:
         return {**found, "": left} if left else found
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Whether what a thread is about is not there any more as it was when it was begun. What a server says of it is
-        about one side: of what is only on the other, it says whether it was made there."""
+        """Return whether the block of a thread was edited or deleted after the thread was started.
+
+        The server answers this for one version only. For a block that is only in the other version, its answer counts
+        first.
+        """
         if thread.target.node is None or self._new.has(thread):
             return False
         by_words = "" not in self._new.exact([thread]) or "" not in self._old.exact([thread])

@@ -61,8 +61,11 @@ def _of_all(
     key_display: str | None = None,
     called: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
-    """What is done to all threads that are ticked at once, and to `one` where none is. What writes takes a right
-    (`not_allowed_with`, which knows it by its name); other things may be done with all that can be read."""
+    """Return a command for all selected threads, or for one thread if none is selected.
+
+    A command that writes checks the permission of its name with `not_allowed_with`. Other commands apply to every
+    thread.
+    """
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.ticked:
@@ -101,13 +104,13 @@ def _of_one(
 
 
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
-    """Return the label of `d` where all threads it acts on are resolved."""
+    """Return “Reopen” if all threads the key acts on are resolved, else None."""
     threads = [each.comment for each in target.ticked] or [target.thread]
     return None if any(each.is_open for each in threads) else "Reopen"
 
 
 def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
-    """Return whether the user wrote the comment at hand, as far as the user is known."""
+    """Return whether the user wrote the selected comment. True while the user is not loaded."""
     return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 

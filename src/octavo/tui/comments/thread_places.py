@@ -1,4 +1,4 @@
-"""Where the threads of an organization are: its spaces, and its change requests that are not decided; and those threads."""
+"""Loads the threads of an organization: from its spaces and its open change requests."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.view import View
 
 REACH = 100
-"""Places of a kind that are asked for their threads at first, and again whenever one comes to the end of the list: each
-is a question of its own, and a server may have thousands."""
+"""Number of spaces, and of change requests per status, whose threads are loaded at first and with each further step.
+Each needs its own request, and a server may have thousands."""
 MANY = 2000
-"""Threads whose list takes its time to be set out."""
+"""Number of threads from which rebuilding the list takes noticeable time."""
 
 
 class Place(NamedTuple):
-    """Where threads are, what that is called, and how many the server counts there that are open."""
+    """A space or change request with threads: its label, and the number of open comments that the server reports."""
 
     key: str
     at: Discussion
@@ -36,12 +36,13 @@ class Place(NamedTuple):
 
 
 def of_spaces(these: Iterable[Space]) -> list[Place]:
-    """Spaces as places, in their order."""
+    """Return the spaces as places, in the same order."""
     return [Place(f"space {each.id}", each.ref, each.title.upper(), each.comments) for each in these]
 
 
 def of_change_requests(these: Iterable[ChangeRequest], of: Iterable[Space]) -> list[Place]:
-    """Change requests as places, in their order: named after the spaces they are of, as far as those are known."""
+    """Return the change requests as places, in the same order. Their labels begin with the title of the space, if `of`
+    has it."""
     titles = {space.id: f"{space.title.upper()} · " for space in of}
     return [
         Place(
@@ -56,29 +57,29 @@ def of_change_requests(these: Iterable[ChangeRequest], of: Iterable[Space]) -> l
 
 
 def reached(places: Sequence[Place], asked: Collection[str], reach: int) -> list[Place]:
-    """Those of one kind that are asked for: who was asked before, then who has open threads, then the others."""
+    """Return the places to load: first those that are loaded already, then those with open comments, then the others."""
     return sorted(places, key=lambda each: (each.key not in asked, each.open <= 0))[:reach]
 
 
 class AllThreads:
-    """The threads of an organization. Each place is asked for its own, and `show` is called with all that have come by then."""
+    """Loads the threads of an organization, place by place. `show` is called after new threads have arrived."""
 
     def __init__(self, view: View, show: Callable[[], None], show_less: Callable[[], None]) -> None:
-        """`show_less` is called instead where there are too few new ones to set out a long list anew."""
+        """Create a loader. `show_less` is called instead of `show` if too few threads are new to rebuild a long list."""
         self._view, self._show, self._show_less = view, show, show_less
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """The lists of change requests, by their status: each of those has threads."""
+        """Open change requests by status."""
         self.asked: dict[str, Place] = {}
-        """The places whose threads are shown, in order."""
+        """The places whose threads are loaded or loading, by key, in order."""
         self._found: dict[str, Snapshot[ListPage[Comment]]] = {}
-        """The threads of each, as far as they were heard of."""
+        """The threads of each place, as far as they are loaded."""
         self.places, self._reach = 0, REACH
-        """How many places there are, and how many of a kind are asked for their threads."""
+        """Number of places, and the most places of a kind to load."""
         self._shown = 0
         self._waits = False
 
     def enter(self, organization: Organization) -> None:
-        """Ask for the threads of this organization, and of no other."""
+        """Load the threads of this organization instead of the last."""
         self._view.subscriptions.stop()
         self.asked.clear()
         self._found.clear()
@@ -94,7 +95,7 @@ class AllThreads:
         self.follow_places()
 
     def follow_places(self) -> None:
-        """Ask for the threads of as many places as are wanted, and for none of a place that is not there any more."""
+        """Follow the threads of as many places as may be loaded, and stop following places that are gone."""
         workspace = self._view.shell.workspace
         if workspace.organization is None:
             return
@@ -113,7 +114,7 @@ class AllThreads:
         self._show_soon()
 
     def ask_more(self) -> None:
-        """Ask more places, once all that were asked have answered."""
+        """Load more places, once all requested ones have loaded."""
         if not self.is_loading:
             self._reach += REACH
             self.follow_places()
@@ -129,7 +130,7 @@ class AllThreads:
             self._waits = self._view.call_later(self.catch_up)
 
     def catch_up(self) -> None:
-        """Show what came and is not shown yet."""
+        """Show the threads that have arrived since the last rebuild."""
         if not self._waits:
             return
         self._waits = False
@@ -137,20 +138,21 @@ class AllThreads:
 
     @property
     def _is_worth_showing(self) -> bool:
-        """Thousands of threads are not set out anew for each of a hundred answers: only for many more, and at the end."""
+        """Return whether to rebuild the list. A list of thousands of threads is rebuilt only after many new threads and
+        at the end."""
         answers = self._found.values()
         known = sum(len(each.value.items) for each in answers if each.value is not None)
         is_much = known < MANY or abs(known - self._shown) * 8 >= self._shown
         return is_much or not any(each.loading for each in answers) or any(each.pending for each in answers)
 
     def take(self) -> list[Thread]:
-        """All that are known, to be shown now."""
+        """Return all loaded threads, and count them as shown."""
         threads, self._waits = self.known(), False
         self._shown = len(threads)
         return threads
 
     def known(self) -> list[Thread]:
-        """All that are known, in the order of their places."""
+        """Return all loaded threads, in the order of their places."""
         return [
             Thread(comment, place.at, place.name)
             for place in self.asked.values()
@@ -160,25 +162,25 @@ class AllThreads:
 
     @property
     def answers(self) -> list[Snapshot[Any]]:
-        """What tells where threads are, and the threads there."""
+        """The responses the list is built from: spaces, change requests and threads."""
         return [self._view.shell.workspace.spaces, *self._lists.values(), *self._found.values()]
 
     @property
     def is_loading(self) -> bool:
-        """Whether an answer is waited for."""
+        """Return whether a response is still missing."""
         return any(each.loading for each in self.answers)
 
     @property
     def places_heard(self) -> int:
-        """How many places told of their threads."""
+        """The number of places whose threads are loaded."""
         return sum(snapshot.value is not None for snapshot in self._found.values())
 
     @property
     def places_left(self) -> bool:
-        """Whether there are places that were not asked."""
+        """Return whether there are places that are not requested yet."""
         return len(self.asked) < self.places
 
     @property
     def is_told(self) -> bool:
-        """Whether each place that was asked told of its threads."""
+        """Return whether the threads of all requested places are loaded."""
         return all(snapshot.value for snapshot in self._found.values())

@@ -1,4 +1,4 @@
-"""One thread beside or below the words it hangs on, in the view it was opened from."""
+"""A dialog with one thread, beside or below its block, in the view it was opened from."""
 
 from __future__ import annotations
 
@@ -55,23 +55,25 @@ SHEET: Commands[ThreadSheet] = Commands(
 
 
 LEAST_COLUMN, WIDEST = 40, 76
-"""Cells that a column must have, and the most that a thread is given."""
+"""The least width of a column beside the text, and the most width of a thread, in cells."""
 BELOW_PANES = 3
-"""Rows of a screen below its panes: a line, the status and the keys."""
+"""Number of screen rows below the panes: a line, the status and the keys."""
 RESIZED = 0.1
-"""Seconds after which a page has its lines in a terminal of another size."""
+"""Seconds after a resize until the page is laid out again."""
 
 
 class Placement(NamedTuple):
-    """Where a thread stands on the screen, and how many of the last rows of the pane it covers."""
+    """The region of a thread on the screen, and the number of rows it covers at the bottom of the pane."""
 
     region: Region
     covers: int
 
 
 def placed(screen: Size, pane: Region, text_width: int) -> Placement:
-    """Beside what is read in `pane`, of which words take `text_width` cells, where there is room for a column; else below
-    it, in the lower half. Where no pane is on show, in the lower half of the screen."""
+    """Return where to place a thread: beside the text of `pane` if a column fits there, else over its lower half.
+
+    `text_width` is the width of the text in cells. If the pane is not visible, use the lower half of the screen.
+    """
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -85,8 +87,8 @@ def placed(screen: Size, pane: Region, text_width: int) -> Placement:
 
 
 class ThreadSheet(Dialog[None]):
-    """A thread and its keys, never over the block it hangs on. `t` and `T` go to the next and the one before without
-    closing it, and the page goes with them."""
+    """A dialog with a thread and its keys, which never covers its block. `t` and `T` go to the next and the previous
+    thread, and the page follows."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -108,8 +110,11 @@ class ThreadSheet(Dialog[None]):
         pane: Reader,
         go_to: Callable[[Comment], bool],
     ) -> None:
-        """`since`: what became of the words a thread hangs on, empty while they are as they were. `pane`: where they are
-        read. `go_to` puts its cursor on the words of a thread, and says whether they are there."""
+        """Create the dialog for one of `threads`.
+
+        `since` returns a note about an outdated block, else "". `pane` shows the page. `go_to` selects the block of a
+        thread there and returns False if it is missing.
+        """
         super().__init__()
         self._pane, self._go_to = pane, go_to
         self._placed: Placement | None = None
@@ -143,15 +148,15 @@ class ThreadSheet(Dialog[None]):
         self.set_timer(RESIZED, self._stand)
 
     def _stand(self) -> None:
-        """Stand beside the words the thread hangs on, with these in view."""
+        """Place the dialog, and scroll the block of the thread into view."""
         self._place()
         if self._go_to(self._threads[self._current]):
             self._pane.cursor.bring_whole()
-            self._place()  # other lines are on show, which may be wider
+            self._place()  # scrolling may show longer lines, which need more width
             self._pane.cursor.bring_whole()
 
     def _place(self) -> None:
-        """Stand beside or below what is read, as there is room."""
+        """Place the dialog beside or below the pane."""
         pane = self._pane
         on_show = pane.region if pane.is_running and pane.display else Region()
         place = placed(self.app.size, on_show, pane.painter.text_width if on_show.area else 0)
@@ -176,7 +181,8 @@ class ThreadSheet(Dialog[None]):
             self.dismiss(None)
 
     def _gone(self, key: str, items: Sequence[Comment]) -> None:
-        """A thread is deleted; or it was on its way, and has the name the server gave it now."""
+        """Remove a thread that was deleted. A pending one is replaced by the thread with its text, whose id is from the
+        server."""
         was = self._threads.pop(key)
         index = self._order.index(key)
         self._order.remove(key)
@@ -204,14 +210,14 @@ class ThreadSheet(Dialog[None]):
         self.refresh_bindings()
 
     def go(self, step: int) -> None:
-        """Show the thread after this one, or with -1 the one before."""
+        """Show the thread `step` threads after this one."""
         index = (self._order.index(self._current) + step) % len(self._order)
         self._current = self._order[index]
         self._stand()
         self._draw()
 
     def ask_again(self) -> None:
-        """Ask the server again for the thread and its replies."""
+        """Refresh the thread and its replies from the server."""
         self.query_one(ThreadView).ask_again()
         for op in self._subscriptions.ops():
             self.shell.background(self.shell.session.live.refresh(op))

@@ -1,4 +1,4 @@
-"""A thread, whole: the comment, its replies, and what can be done with the one the cursor is on."""
+"""A pane that shows a thread: the comment, its replies, and the commands for the selected message."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 _DRAFT_MOST = 4
-"""Lines of a draft that are shown below a thread."""
+"""The most lines of a draft shown below a thread."""
 _ABOUT_MOST = 4
-"""Lines of the words a thread hangs on that are shown above it."""
+"""The most lines of quoted block text shown above a thread."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A message of the thread as it is drawn: its lines, from `top`."""
+    """A message of the thread as laid out: its lines, and the number of the first line."""
 
     message: Comment | Reply
     top: int
@@ -102,7 +102,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 
 
 class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
-    """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
+    """A pane with one thread. The cursor moves by message; the keys act on the thread or the selected message."""
 
     CONTEXT: ClassVar[str] = "threads"
     HELP: ClassVar[str] = (
@@ -127,10 +127,10 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
     )
 
     class Changed(Message):
-        """What is known of the thread is different, or the cursor is on another message."""
+        """Posted when the thread was updated or another message was selected."""
 
     class PlaceWanted(Message):
-        """The person wants to see what the thread is about."""
+        """Posted to show the thread on its page."""
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -144,10 +144,10 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._cursor = 0
         self._subscriptions = Subscriptions(self)
         self.not_for_this: Callable[[], str | None] = lambda: None
-        """Why what the keys do is not for this thread alone now, in a sentence. A list beside it sets it."""
+        """Why the keys do not act on this thread alone. None if they do. A list beside this pane sets it."""
         self._look = Styles()
         self._drafts: list[Line] = []
-        """What is written here and not sent, below the last message."""
+        """The lines of unsent drafts below the last message."""
         self._suggested = Suggested(lambda: self.shell, self._arrange)
 
     @property
@@ -163,13 +163,14 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     @property
     def message(self) -> Comment | Reply | None:
-        """The message the cursor is on."""
+        """The selected message."""
         return self._parts[self._cursor].message if self._cursor < len(self._parts) else self.comment
 
     def show(self, at: Discussion, comment: Comment, *, about: str = "", on_page: bool = False) -> None:
-        """Show the thread that `comment` begins, below what it is `about` and the words it hangs on, where the page is
-        not on show. The same thread again keeps the cursor. `on_page`: the page is on show, and what it is `about` says
-        what became of the words."""
+        """Show a thread below a title (`about`) and the quoted text of its block. The same thread keeps its cursor.
+
+        `on_page` means that the page is visible too: then `about` is the note about an outdated block.
+        """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self._replies = Snapshot(loading=True)
@@ -190,12 +191,12 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._arrange()
 
     def ask_again(self) -> None:
-        """Ask the server again for the replies."""
+        """Refresh the replies from the server."""
         for op in self._subscriptions.ops():
             self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Show no thread."""
         self._subscriptions.stop()
         self.comment, self._parts = None, []
         self._arrange()
@@ -205,7 +206,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._replies = snapshot
         self._arrange()
         if sum(part.message.id.startswith("pending-") for part in self._parts) > on_way:
-            self.call_after_refresh(self.scroll_end, animate=False)  # what one just wrote is seen
+            self.call_after_refresh(self.scroll_end, animate=False)  # scrolls to the message the user has just sent
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:
@@ -228,15 +229,15 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._arrange()
 
     def watch_show_vertical_scrollbar(self) -> None:
-        # The bar comes when the words are set already, and takes a column of theirs.
+        # The scroll bar appears after the layout and takes one column from the text.
         if is_whole(self):
             self._arrange()
 
-    # Setting
+    # Layout
 
     def _arrange(self) -> None:
         if is_being_removed(self):
-            return  # what is suggested was compared meanwhile
+            return  # A suggestion was compared while this pane was being removed.
         width = max(20, min(self.size.width - self.scrollbar_size_vertical - 1, 90))
         self._parts = []
         self._head = self._set_head(self.comment, width) if self.comment is not None and self._about else []
@@ -323,12 +324,12 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return bool(mine) and message.id in [each.id for each in messages[mine[-1] + 1 :]]
 
     def _show_drafts(self) -> None:
-        """What is written here and not sent may be something else."""
+        """Update the lines of the unsent drafts."""
         if self.comment is not None and (self._drafts or self.unsent_at_hand):
             self._arrange()
 
     def _set_drafts(self, width: int) -> list[Line]:
-        """The drafts of this thread, each with how it begins. What is held stands among the messages."""
+        """Return the first lines of each draft in this thread. Pending comments are shown as messages."""
         drafts = [each for each in self.unsent_at_hand if each.draft_key]
         if not drafts:
             return []
@@ -413,7 +414,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             if part.top <= line <= part.top + len(part.lines):
                 self._go(index)
 
-    # Acting
+    # Commands
 
     @property
     def thread_target(self) -> ThreadTarget | None:
@@ -438,13 +439,13 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self.post_message(self.Changed())
 
     def move(self, step: int) -> None:
-        """Go so many messages on, or back."""
+        """Select the message `step` messages after the selected one. Beyond the end, load more replies."""
         self._go(self._cursor + step)
         if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
             self.shell.background(self.shell.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_page_on(self, direction: int) -> bool:
-        """Scroll one page. False at the end in that direction: there was nothing more."""
+        """Scroll one page. Return False at the end in that direction."""
         offset = self.scroll_offset.y
         if offset >= self.max_scroll_y if direction > 0 else offset <= 0:
             return False

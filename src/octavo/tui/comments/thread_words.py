@@ -1,5 +1,4 @@
-"""The words of threads that a filter looks in: of what each begins with, of the block it hangs on, and of the replies that
-were read here."""
+"""The texts of threads that a filter searches: first comments, quoted blocks, and replies in the search index."""
 
 from __future__ import annotations
 
@@ -22,8 +21,8 @@ _BEFORE = 20
 
 
 class ThreadWords:
-    """The words of the threads of a list. Replies are those the index knows (`data/search_index.py`): they are looked up anew
-    whenever somebody begins to filter."""
+    """The searchable texts of a list of threads. Replies are those in the search index, read each time the user starts
+    to filter."""
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -31,12 +30,15 @@ class ThreadWords:
         self._is_fresh = self._looking = False
 
     def all_of(self, thread: Thread) -> str:
-        """All words of a thread, with its author and its place."""
+        """Return all searchable text of a thread, with its author and location."""
         return " ".join((_own(thread), _quoted(thread), *self._replies_to(thread)))
 
     def found_in(self, thread: Thread, words: Sequence[str]) -> str:
-        """Return where the words of a filter (folded) are found that are not in the visible text of a thread:
-        `in a reply: …`. Empty where all are."""
+        """Return where the filter finds `words` (case-folded) outside of the visible text of a thread, such as `in a
+        reply: …`.
+
+        Empty if the visible text has all of them.
+        """
         own = fold(_own(thread))
         missing = [word for word in words if word not in own]
         said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted text", _quoted(thread))]
@@ -51,7 +53,7 @@ class ThreadWords:
         return ""
 
     def look_up(self, rows: Rows[Thread]) -> None:
-        """Learn what replies are known, if somebody began to filter, and filter by them, too."""
+        """Load the replies of the search index when the user starts to filter, and filter again."""
         if not rows.query_text:
             self._is_fresh = False
         elif not (self._is_fresh or self._looking):
