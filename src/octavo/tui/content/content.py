@@ -149,7 +149,7 @@ class ContentScreen(View, CopiesLater):
         look_for_new_specifications(self.reading)
 
     def _show_unsent(self) -> None:
-        if self.is_current:  # else as soon as it is again
+        if self.is_current:  # otherwise `on_screen_resume` shows them
             self.reading.show_unsent()
 
     @property
@@ -165,7 +165,7 @@ class ContentScreen(View, CopiesLater):
         """The ids the key bar begins with: the way back, while only the page is shown."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
-    # Where one is
+    # Location
 
     @property
     def here(self) -> Visit | None:
@@ -183,12 +183,11 @@ class ContentScreen(View, CopiesLater):
         return not node or self.view.place.go_to_block(node)
 
     def keep_place(self) -> None:
-        """Remember where on the page one is."""
         self.reading.history.keep()
 
     @property
     def is_as_at_start(self) -> bool:
-        """Whether the page is on show with nothing over it or in it that a start would not show."""
+        """Return whether only the page is shown: without dialogs, notices, typed keys or source text."""
         covered = (
             any(notices.display for notices in self.query(Notices))
             or self.view.typing_keys
@@ -196,7 +195,7 @@ class ContentScreen(View, CopiesLater):
         )
         return self.here is not None and self.view.key == self.reading.key and not covered
 
-    # What its keys are about
+    # Targets of the keys
 
     @property
     def unsent_at_hand(self) -> Sequence[UnsentText]:
@@ -230,7 +229,7 @@ class ContentScreen(View, CopiesLater):
     @on(Lines.Chosen, "#threads")
     def _thread_chosen(self, message: Lines.Chosen) -> None:
         if self.has_class("-tiny"):
-            self.remove_class("-aside")  # it hides the page, and the thread is read beside the words it hangs on
+            self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
             self.view.focus()
         self.page_discussion.open_thread(str(message.key))
 
@@ -259,7 +258,7 @@ class ContentScreen(View, CopiesLater):
 
     @on(PageView.RowWanted)
     def _row_wanted(self, message: PageView.RowWanted) -> None:
-        from octavo.tui.reader.record import open_row  # the first screen does without
+        from octavo.tui.reader.record import open_row  # lazy: not needed for the first screen
 
         open_row(self.app, message)
 
@@ -281,7 +280,7 @@ class ContentScreen(View, CopiesLater):
     def _copy_url(self, message: CopyUrlRequested) -> None:
         copy_address(self.reading, message)
 
-    # Going about
+    # Navigation
 
     def ask_again(self) -> None:
         super().ask_again()
@@ -296,7 +295,7 @@ class ContentScreen(View, CopiesLater):
         return self.climb(self.reading.pages_tree, when=self.focused is self.view)
 
     def go_to_outline(self) -> None:
-        """Go to the outline beside the page; from there: hide it."""
+        """Focus the outline. If it has the focus, hide it."""
         beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
         leave = self.reading.aside.has_focus_within
         self.remove_class("-zoomed")

@@ -36,11 +36,11 @@ class Trees(Protocol):
 
     @property
     def has_focus_on(self) -> Literal["spaces", "pages"] | None:
-        """Which of them has the focus."""
+        """Return the tree that has the focus. None if neither has."""
 
 
 class ShowsSpace(ShowsPage, Protocol):
-    """A tree of spaces, a tree of the pages of the open space, and the open page."""
+    """A view with a tree of spaces, a tree of the pages of the open space, and the open page."""
 
     @property
     def nav(self) -> Trees: ...
@@ -49,20 +49,20 @@ class ShowsSpace(ShowsPage, Protocol):
     def threads(self) -> KnowsUnsent: ...
 
     def draw_pages(self) -> None:
-        """Show the pages as they are now."""
+        """Update the rows of the page tree."""
 
     def say_where(self) -> None:
-        """Say in the status line where one is."""
+        """Update the path in the status line."""
 
 
 class KnowsUnsent(ShowsDiscussion, Protocol):
     """Threads on the pages of a space, and your unsent drafts there."""
 
     def unsent_by_page(self) -> Mapping[str, Sequence[UnsentText]]:
-        """By the ids of the pages."""
+        """Return your unsent drafts by the id of their page."""
 
     def unsent_on(self, block: Block) -> Sequence[UnsentText]:
-        """Of a block of the page on show."""
+        """Return your unsent drafts on a block of the open page."""
 
 
 class CursorTarget:
@@ -71,13 +71,13 @@ class CursorTarget:
     def __init__(self, screen: View, shown: ShowsSpace) -> None:
         self._screen, self._shown = screen, shown
         self.unsent: frozenset[str] = frozenset()
-        """The pages of which the editor wrote something that no change request has."""
+        """Ids of the pages with an unsent draft from the editor."""
         self._row_sort: tuple[str, bool] | None = None
-        """Kind of the row that was selected when the keys were shown last, and whether it was the row of the open page."""
+        """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
 
     @property
     def row(self) -> Node | None:
-        """The row under the cursor of the tree that has the focus; None when no tree has it, or it has no rows."""
+        """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
         match self._shown.nav.has_focus_on:
             case "pages":
                 return self._shown.nav.pages.node
@@ -87,12 +87,13 @@ class CursorTarget:
 
     @property
     def is_in_a_tree(self) -> bool:
-        """Whether a tree has the focus."""
+        """Return whether a tree has the focus."""
         return self._shown.nav.has_focus_on is not None
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """The id and title of the page that is spoken of as a whole."""
+        """The id and title of the target page: the selected row of the page tree, else the open page. None if it has no
+        text."""
         if not self.is_in_a_tree:
             return self._shown.threads.page_on_show
         page = self.page_to_write
@@ -100,19 +101,19 @@ class CursorTarget:
 
     @property
     def space(self) -> Space | None:
-        """The space the keys are about."""
+        """The target space: the selected space, else the open space."""
         if self._shown.nav.has_focus_on != "spaces":
             return self._shown.space
         return self._shown.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
     @property
     def things(self) -> Sequence[Model]:
-        """The page, and the space it is in."""
+        """The target page and its space, as far as they are loaded."""
         pages, page = self._shown.pages, self.page
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
-    # What is written (`WrittenPages`)
+    # Used by `WrittenPages`
 
     @property
     def space_ref(self) -> SpaceRef | None:
@@ -158,7 +159,8 @@ class CursorTarget:
         return words or [UnsentText("page", None)] * (page[0] in self.unsent)
 
     def look_for_unsent(self) -> None:
-        from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
+        # lazy: reads the database, only needed when the pages are shown
+        from octavo.tui.writing.page_drafts import unsent_pages
 
         space, pages, app = self._shown.space, self._shown.pages, self._shown.shell
         if space is None or pages is None or not app.has_session:
@@ -173,7 +175,7 @@ class CursorTarget:
         if self._shown.space is not None and self._screen.is_active:
             self._shown.shell.go(ToChangeRequest(change_request.ref(self._shown.space.ref), change_request))
 
-    # Why something is not what a key is about
+    # Reasons why keys do not apply
 
     def why_no_text(self, lacks: str) -> str | None:
         """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
@@ -204,13 +206,14 @@ class CursorTarget:
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
-    # The row under the cursor
+    # The selected row
 
     def other_row(self) -> None:
-        """The cursor of a tree came to another row."""
+        """Update the key bar after another row was selected."""
         row, page = self.row, self._shown.page
         sort = (row.kind, page is not None and row.key == page.id) if row is not None else None
-        if sort != self._row_sort:  # which keys are dim takes two milliseconds to find out
+        # Finding the disabled keys takes two milliseconds, so rows of the same kind are skipped.
+        if sort != self._row_sort:
             self._row_sort = sort
             self._screen.refresh_bindings()
 
@@ -382,7 +385,7 @@ SPACE: Commands[CursorTarget] = Commands(
                 run=_let_go, why_not=_why_no_space, there=_keeping),
     ),
 )  # fmt: skip
-"""The ways from a space to its other sides."""
+"""Commands that open other views of a space."""
 PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
@@ -393,4 +396,4 @@ PAGE: Commands[CursorTarget] = Commands(
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
     ),
 )  # fmt: skip
-"""The ways from a page to what belongs to reading it."""
+"""Commands that open other views of a page."""

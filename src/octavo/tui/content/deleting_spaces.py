@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 KEPT = timedelta(days=7)
-"""How long the server keeps what was deleted (specification 6)."""
+"""How long the server keeps deleted spaces."""
 MOST_KNOWN = 50
-"""Deleted spaces that are remembered."""
+"""The most deleted spaces that are remembered."""
 MOST_SITES = 30
-"""Sites that are asked whether a space is on them."""
+"""The most sites that are checked for a space."""
 
 
 def delete(app: Shell, managed: ManagedSpaces) -> None:

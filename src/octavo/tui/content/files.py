@@ -119,7 +119,7 @@ class FilesScreen(ListView[File]):
         self.subscriptions.follow_whole("links", links.ListOfSpace(at=self.space.ref, limit=200), self._show_links)
         self.rows.focus()
 
-    # What arrives
+    # Loaded data
 
     def _show_files(self, snapshot: Snapshot[ListPage[File]]) -> None:
         self._files = snapshot
@@ -130,7 +130,7 @@ class FilesScreen(ListView[File]):
         if value is None:
             return
         if value.next is not None or value.unreadable:
-            self._used = None  # the list is incomplete: no number is better than one that is too small
+            self._used = None  # With an incomplete list, show no number rather than a wrong number.
             return self.draw_list()
         self._used = Counter()
         for link in value.items:
@@ -199,7 +199,7 @@ class FilesScreen(ListView[File]):
             )
         )
 
-    # Where the file under the cursor is used
+    # Pages that use the selected file
 
     @on(Lines.Highlighted, "#files")
     def _other_file(self) -> None:

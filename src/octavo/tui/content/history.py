@@ -1,4 +1,4 @@
-"""The pages one has read, to come back to; and where one was on them, over a restart."""
+"""Reading positions on pages, kept over restarts."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
     from octavo.tui.shell.view import View
 
 KEEP_PLACE = 2.0
-"""Seconds after one moves before the place one is at then is written down."""
+"""Seconds after a movement until the reading position is saved."""
 
 
 class ReadingHistory:
-    """Where one was on the pages that a view showed."""
+    """The reading positions on the pages of a view."""
 
     def __init__(self, screen: View) -> None:
-        """Pages are read in the `PageView` of `screen`."""
+        """Create the history of the `PageView` in `screen`."""
         self._screen = screen
         self._keeping: Timer | None = None
 
     @cached_property
     def places(self) -> ReadingPositions:
-        """Where one was on the pages one read last."""
+        """The reading positions on the last read pages."""
         return ReadingPositions(self._screen.shell.session.state)
 
     def last_of(self, space_id: str, pages: PageTree) -> Page | None:
-        """The page of a space that was read last."""
+        """Return the page of a space that was read last. None if there is none in `pages`."""
         name = self._screen.shell.session.state.get_fact(f"page {space_id}")
         return pages.find(str(name)) if name else None
 
     def keep_soon(self) -> None:
-        """Keep where one is, once one has read on for a while."""
+        """Save the reading position in a moment."""
         if self._keeping is None:
             self._keeping = self._screen.set_timer(KEEP_PLACE, self.keep)
 
     def keep(self) -> None:
-        """Keep where one is on the page on show, unless that is being taken down."""
+        """Save the reading position now, unless the view is being removed."""
         if self._keeping is not None:
             self._keeping.stop()
             self._keeping = None

@@ -29,7 +29,7 @@ def title_of(location: Location) -> str:
 
 
 def trails(tree: PageTree) -> dict[str, str]:
-    """For each page those it lies below, the root first; nothing for one at the root."""
+    """Return the titles of the ancestors of each page, from the root, joined by ›. Empty for pages at the root."""
     found: dict[str, str] = {}
     waiting = [(page, "") for page in tree.pages]
     while waiting:

@@ -1,4 +1,4 @@
-"""Links of a space, broken links first, each with its page; and the backlinks of the open page."""
+"""Links of a space, broken links first, and the backlinks of the open page."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 @dataclass(frozen=True)
 class Place:
-    """One link at one place."""
+    """A link on a page. A link that a page has twice has two of these."""
 
     place: Location
     sort: str
-    """Which section it belongs to."""
+    """The tab of the link."""
     target: str = ""
     kind: str = ""
     address: str = ""
@@ -100,7 +100,7 @@ class LinksScreen(ListView[Place]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
-        """`page` is the id and title of the page one comes from; `begin` the section shown first."""
+        """Show the links of `space`, and the backlinks of `page` (its id and title). `begin` is the first tab."""
         super().__init__()
         self.space, self.page = space, page
         self._begin = begin
@@ -134,7 +134,7 @@ class LinksScreen(ListView[Place]):
             self.subscriptions.follow_whole("here", op, self._show_here)
         self.rows.focus()
 
-    # What arrives
+    # Loaded data
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         self._links = snapshot
@@ -296,7 +296,7 @@ def _sort_of(link: Link, target: Location) -> str:
 
 
 def _words_of(target: Location, here: str) -> str:
-    """Return the name of what a link of the space `here` leads to. Empty for a URL."""
+    """Return the title of the target of a link in the space `here`. Empty for a URL."""
     part = target.internal_location.anchor if target.internal_location else None
     titled = target.page or target.collection or target.reusable_content
     if titled is not None:

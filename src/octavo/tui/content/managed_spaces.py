@@ -1,4 +1,4 @@
-"""The spaces and collections of an organization, and what your role lets you do with the selected one."""
+"""The spaces and collections of an organization, and what your role allows for the selected one."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ManagedSpaces:
-    """The spaces and collections of an organization, and the one under the cursor."""
+    """The spaces and collections of an organization, and the selected one."""
 
     organization: Organization
     spaces: Sequence[Space]
     collections: Sequence[Collection]
     thing: Space | Collection | None
-    """None: there is nothing yet."""
+    """None if there are no spaces."""
     came: Callable[[str], None]
-    """Told the id of what was made or brought back."""
+    """Called with the id of a space or collection that was created or restored."""
     left: Callable[[str], None]
-    """Told the id of a space that is not there any more."""
+    """Called with the id of a space or collection that was deleted or moved to another organization."""
 
     @property
     def collection(self) -> Collection | None:
@@ -50,7 +50,7 @@ class ManagedSpaces:
     def why_may_not_copy(self) -> str | None:
         """Return why the selected space cannot be duplicated in its collection. None if it can."""
         if self.thing is not None and self.thing.parent and self.collection is None:
-            return None  # it lies in one that is not known: the server says
+            return None  # The collection is not loaded: the server decides.
         return self.why_may_not_add_to(self.collection)
 
     def why_may_not_add_to(self, folder: Collection | None) -> str | None:

@@ -156,7 +156,7 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     from octavo.tui.widgets.confirm import Confirm
 
     live, name, here = app.session.live, title_of(thing), managed.organization
-    place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both are of its kind
+    place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both have the same kind
 
     async def back() -> SendResult[Any]:
         sent = await send_plain(live, _transferring(thing, here.id), f"Could not move {name} back")
@@ -232,7 +232,7 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         try:
             pages_before.update(each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk())
         except ApiError:
-            return  # the space is opened where one was
+            return  # Without the page ids, no imported page is opened.
 
     def sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
         count = answer.imported_resources if answer is not None else 0
@@ -275,7 +275,7 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
             tree = await app.session.live.fetch(content.ListPages(at=space.ref))
             page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
         except ApiError:
-            page = None  # the space says so
+            page = None  # The view of the space shows the error.
     if not app.ending:
         app.go(ToPage(space.id, page))
 

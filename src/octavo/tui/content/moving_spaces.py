@@ -1,4 +1,4 @@
-"""Moving spaces and collections in their tree, and undoing a move."""
+"""Moves spaces and collections in their tree, and undoes a move."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: s
 
 
 def _kind(managed: ManagedSpaces, thing: Held) -> Any:
-    """All of its kind."""
+    """Return all things of the same kind."""
     return managed.spaces if isinstance(thing, Space) else managed.collections
 
 

@@ -1,4 +1,4 @@
-"""The left pane of content: the spaces of an organization, or the pages of one of them."""
+"""The left pane of the content view: the spaces of an organization, or the pages of the open space."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _OF_PAGES = (
 
 
 class Navigation(Vertical):
-    """Two trees, one of them on show. They send `Lines.Chosen` as `#spaces` and `#pages`."""
+    """Two trees, one of which is visible. They send `Lines.Chosen` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
-        # Each with the line of its own filter, which is mounted above it.
+        # Each tree has its own container, because its filter line is mounted above it.
         spaces = Tree(
             id="spaces",
             empty="You do not have access to any spaces.",
@@ -76,11 +76,11 @@ class Navigation(Vertical):
 
     @property
     def has_focus_on(self) -> Which | None:
-        """Which of the trees has the focus."""
+        """The tree that has the focus. None if neither has."""
         return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
 
     def choose(self, which: Which, space: Space | None, *, focus: bool) -> None:
-        """Show the spaces, or the pages of `space`."""
+        """Show the tree of spaces, or the tree of the pages of `space`."""
         for pane in self.query_children(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == which
         title = "SPACES"
@@ -95,11 +95,11 @@ class Navigation(Vertical):
     def show_spaces(
         self, collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """Show what lies in the organization, and how far keeping each space for offline got."""
+        """Show the spaces and collections, with the progress of offline copies (`kept`) by space id."""
         self.spaces.show(space_nodes(collections, spaces, kept))
 
     def show_pages(
         self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]
     ) -> None:
-        """Show a page tree, with how many threads are open on each page, and the mark of what is not sent there."""
+        """Show a page tree, with the number of open threads and the mark of unsent drafts on each page."""
         self.pages.show(page_nodes(tree.pages, open_threads, unsent))

@@ -127,17 +127,17 @@ class PageHistoryScreen(View):
 
     @property
     def is_at_current(self) -> bool:
-        """Return whether the selected revision is what the page is now: there is nothing to compare it with."""
+        """Return whether the newest revision is selected and not compared."""
         return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._side
 
     @property
     def view(self) -> PageView | DiffView:
-        """The page, or what is different."""
+        """The pane with the page or with the diff."""
         return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
-            pane.cursor_block.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # nobody comments on what was
+            pane.cursor_block.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # old revisions take no comments
         self._walk = RevisionWalk(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
@@ -193,7 +193,7 @@ class PageHistoryScreen(View):
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 
-    # The page as one of them has it
+    # The page in the selected revision
 
     @on(Lines.Highlighted, "#versions")
     def _other_version(self) -> None:
@@ -322,7 +322,7 @@ class PageHistoryScreen(View):
     def _copied(self, message: Reader.Copied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
-    # What its keys do
+    # Actions
 
     def compare_with(self, side: Side) -> None:
         """Compare the selected revision with the current page or with the previous revision, or stop comparing."""

@@ -1,6 +1,6 @@
-"""The revisions that changed a page, found by walking back through the primary content of its space.
+"""The revisions that changed a page, found by walking back through the main content of its space.
 
-The interface lists no revisions: each names the one before it, and says what it changed.
+The API has no list of revisions: each revision names its parent and its changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.tui.widgets.wording import plural
 
 AT_A_TIME = 40
-"""Revisions of the space that are looked through before one is asked whether to go on."""
+"""Number of revisions of a space that are checked before the user decides whether to continue."""
 _TYPES = {
     "edits": "Edited on main",
     "merge": "Merged",
@@ -51,7 +51,7 @@ class Version:
     name: str
     """Title of the merged change request, else the kind of the revision."""
     number: int = 0
-    """Of that change request."""
+    """Number of the merged change request. 0 if there is none."""
     who: str = ""
     did: str = ""
     """Changes to the page, in words."""
@@ -62,14 +62,14 @@ class Version:
 
 
 class RevisionWalk:
-    """Walks back from the current revision of a space. `found` holds the revisions that changed the page, newest first."""
+    """Walks back from the current revision of a space. `found` has the revisions that changed the page, newest first."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
         self._next: RevisionRef | None = None
         self._began = False
         self._seen: set[str] = set()
-        """The revisions that were come by: a server may lead round in circles."""
+        """Ids of the checked revisions: wrong parents on a server could lead in a circle."""
         self.found: list[Version] = []
         self.looked = 0
         """Number of checked revisions of the space."""
@@ -80,7 +80,8 @@ class RevisionWalk:
         return self._began and self._next is None
 
     async def versions(self) -> AsyncIterator[Version | None]:
-        """Look through some revisions, and give for each what it did to the page, if anything. Raises ApiError."""
+        """Check some revisions. Yield the version of each that changed the page, and None for the others. Raises
+        ApiError."""
         if not self._began:
             now = await self._live.send(content.Get(at=self._space.ref))
             self._next, self._began = self._ref(now.id), True
@@ -89,11 +90,11 @@ class RevisionWalk:
                 return
             at = self._next
             try:
-                # Revisions hold whole trees: too much to be kept for the line each is here.
+                # Not cached: a revision holds the whole page tree, and one line of it is used.
                 revision, changed = await asyncio.gather(
                     self._live.send(content.Get(at=at)), self._live.known(content.ListChanges(at=at, limit=1000))
                 )
-            except NotFound:  # what came before is not shown to everybody
+            except NotFound:  # You may not see revisions before this one.
                 self._next = None
                 return
             self.looked += 1

@@ -1,7 +1,7 @@
-"""Search everywhere: pages of all spaces, threads, change requests and spaces, while you type.
+"""Search dialog: pages, threads, change requests and spaces, while you type.
 
-What was read on this machine is found at once, and alone where the server cannot be asked (`data/search_index.py`). What the server
-finds of pages takes its place, in the server's order, when it comes.
+Results from the search index of this machine (`data/search_index.py`) appear first. When the server's results arrive,
+its pages come first, in the server's order.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 ASK_AFTER = 0.15
-"""Seconds after the last key before the server is asked."""
+"""Seconds after the last keystroke before the server is searched."""
 LONGEST = 512
 MOST_THREADS, MOST_CHANGES, MOST_SPACES = 8, 8, 5
-"""As many are shown of what is looked for here."""
+"""The most results of each kind that are shown."""
 MOST_HERE = 60
-"""Hits of all kinds that are looked for in what was read here."""
+"""The most results from the search index of this machine."""
 LONGEST_PATH = 32
-"""Characters shown of the path of a page whose title other pages have, too."""
+"""The most characters of a path, which is shown for pages with equal titles."""
 SHOWN = 160
-"""Characters shown of the words around a hit."""
+"""The most characters of the text around a match."""
 _KINDS = {
     "page": "PAGES",
     "thread": "THREADS",
@@ -72,7 +72,7 @@ _IN = {"reply": "in a reply", "quote": "in the quoted text"}
 
 @dataclass(frozen=True)
 class Hit:
-    """Something that was found."""
+    """A search result."""
 
     kind: Literal["page", "thread", "change request", "space", "collection"]
     space: str
@@ -86,9 +86,9 @@ class Hit:
     marks: tuple[Range, ...] = ()
     """Ranges of the searched words in `words`."""
     page: str = ""
-    """The title of a page, without that of the section."""
+    """The title of a page, without the title of its section."""
     path: str = ""
-    """Where a page lies in its space."""
+    """The path of a page in its space."""
     here: search_index.Hit | None = None
     """The result of the index of this machine. None for a result of the server."""
 
@@ -99,7 +99,7 @@ class Hit:
 
 
 class PageTitles:
-    """How the pages of a space are called that others mention."""
+    """Finds pages of a space by the links in search results, to show their titles."""
 
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
@@ -168,11 +168,11 @@ class SearchScreen(Dialog[None]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
     def __init__(self, words: str = "") -> None:
-        """`words`: what is searched until something else is typed."""
+        """Open the dialog with `words` as the search text."""
         super().__init__()
         self._words = words
         self._organization: Organization | None = None
-        """None: it is not known yet. What is typed meanwhile is looked for in what was read here, and asked for then."""
+        """None until the organization is loaded. Until then only this machine is searched."""
         self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
@@ -183,16 +183,16 @@ class SearchScreen(Dialog[None]):
         self._here: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
         self._known = IndexedCounts()
-        """How much that is."""
+        """Numbers of pages, threads and replies in the index of this machine."""
         self._titles: dict[str, PageTitles] = {}
-        """By space: the titles of its pages, once a result has a mention."""
+        """Titles of the pages of each space that is mentioned in a result."""
         self._looking = self._look_again = False
         self._asked = ""
-        """The words that the server was asked for last."""
+        """Last search text that was sent to the server."""
         self._timer: Timer | None = None
         self._chose = False
         self._cut: dict[str, str] = {}
-        """By kind: how many of those found are shown, where that is not all."""
+        """Number of shown and found results by kind, if not all are shown."""
 
     @property
     def shell(self) -> Shell:
@@ -283,7 +283,7 @@ class SearchScreen(Dialog[None]):
         self._show()
 
     def _look_here(self) -> None:
-        """Look in what was read here, and for what was typed meanwhile once that is done."""
+        """Search this machine. If a search is running, search again when it ends."""
         if self._looking:
             self._look_again = True
         elif self.words:
@@ -323,11 +323,12 @@ class SearchScreen(Dialog[None]):
     async def _titles_of(self, space: str) -> PageTitles:
         if space not in self._titles:
             pages = await self.shell.session.index.pages(space)
-            self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)  # spaces may have 50 000 pages
+            # in a thread: a space may have 50,000 pages
+            self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
 
     def _spaces(self) -> tuple[str, ...] | None:
-        """The spaces that are searched. None: nobody knows which there are."""
+        """Return the ids of the spaces to search. None if the spaces are not loaded: then search all."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
         known = self.shell.workspace.spaces.value
@@ -383,7 +384,7 @@ class SearchScreen(Dialog[None]):
             "change request": f"{MOST_CHANGES} of {len(changes)}" if len(changes) > MOST_CHANGES else "",
             "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
         }
-        # Change requests and spaces are looked for here, among those that are known.
+        # Change requests and spaces are searched in these loaded lists.
         of: list[Snapshot[Any]] = [
             self._pages,
             self._of_space,
@@ -411,7 +412,7 @@ class SearchScreen(Dialog[None]):
         if not loading:
             self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
-            # What the server finds comes later than what is known here: the cursor waits at the top for it.
+            # Until you move the cursor, it stays at the top: results of the server arrive later.
             self.rows.go_to_first()
         if unsearched is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
@@ -565,19 +566,19 @@ class SearchScreen(Dialog[None]):
         self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
 
     def change_scope(self) -> None:
-        """Search the space one is in only, or all of them again."""
+        """Switch between searching the last opened space and all spaces."""
         self._only_space = self.last_space if self._only_space is None else None
         self._here = ()
         self._look_here()
         self._ask()
 
     def move(self, step: int) -> None:
-        """Go so many results down, or up."""
+        """Select the result `step` rows below."""
         self._chose = True
         self.rows.move(step)
 
     def open(self) -> None:
-        """Go to what was found."""
+        """Open the selected result."""
         hit = self.rows.item
         if hit is None:
             return
@@ -593,8 +594,11 @@ class SearchScreen(Dialog[None]):
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it; what
-        came with a click is handled by this screen, which cannot wait for its own end."""
+        """Open a thread on its page, or in the list of threads if it is on no page.
+
+        The dialog is closed first: views cannot be opened from a dialog. A click is handled by this dialog, which
+        cannot await its own closing.
+        """
         from octavo.api import comments
 
         shell = self.shell
@@ -625,19 +629,19 @@ def _hits_of(page: search.PageHit, space: str, title: str, sought: SearchTerms) 
 
 
 def _end(path: str) -> str:
-    """Return the end of a path, which says more than the beginning."""
+    """Return the end of a long path: the end says more than the beginning."""
     return path if len(path) <= LONGEST_PATH else f"…{path[1 - LONGEST_PATH :]}"
 
 
 def _anchor(hit: search_index.Hit) -> str:
-    """What the heading is linked by under which something was found."""
+    """Return the anchor of the heading above a result."""
     if not hit.path or hit.anchor:
         return hit.anchor
     return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
 
 
 def _shown(text: str, marks: tuple[Range, ...]) -> Content:
-    """`text` with the words that were looked for."""
+    """Return a text with its matches highlighted."""
     content = Content(text)
     for start, end in marks:
         content = content.stylize("$primary", start, end)

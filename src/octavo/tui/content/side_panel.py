@@ -1,4 +1,4 @@
-"""The column beside a page: its outline, its threads, its path and its age."""
+"""The panel beside a page: its outline, its threads, its path and its age."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SidePanel(Vertical):
         self._since: Callable[[Comment], str] = lambda thread: ""
         self._unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._shown_as: dict[str, str] = {}
-        """For the anchor of each heading that of the last one at or above it that the outline shows."""
+        """For the anchor of each heading, the anchor of the last heading at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
         outline: Rows[Heading] = Rows(
@@ -69,7 +69,7 @@ class SidePanel(Vertical):
             empty="",
             id="threads",
         )
-        threads.can_focus = False  # until there are any: where there is nothing, tab does not stop
+        threads.can_focus = False  # focusable once it has rows, so that tab skips an empty list
         yield Static("OUTLINE", classes="pane-title")
         yield outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
@@ -94,8 +94,11 @@ class SidePanel(Vertical):
         since: Callable[[Comment], str] = lambda thread: "",
         unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
     ) -> None:
-        """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
-        a word for what became of what a thread hangs on; `unsent`: what is written in one and not sent."""
+        """Show the outline, threads and facts of `page`.
+
+        `threads` is None while they are loading. `whole` means that the document is complete. `since` returns what
+        happened to the block of an outdated thread, `unsent` your drafts in a thread.
+        """
         self._since, self._unsent = since, unsent
         self.outline.state.empty = "No headings." if whole else "The page is still loading."
         other = page.id != self._page
@@ -120,8 +123,11 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Show in the outline where one reads: at the heading of this anchor, at the one above it where it is too deep
-        to be shown, or above the first. The keys in it come first."""
+        """Select the heading of the reading position in the outline: the heading with this anchor, or the shown heading
+        above it.
+
+        Does nothing while the outline has the focus.
+        """
         if self.outline.has_focus:
             return
         if shown := self._shown_as.get(anchor):
@@ -130,7 +136,7 @@ class SidePanel(Vertical):
             self.outline.go_to_first()
 
     def clear(self) -> None:
-        """Show nothing: its page is gone, and the next is not there yet."""
+        """Show nothing while the next page is loading."""
         self.outline.state.empty = self.threads.state.empty = self.threads.state.hint = ""
         self.outline.show([])
         self._list_threads([])
@@ -160,7 +166,7 @@ class SidePanel(Vertical):
         self.threads.show(threads)
 
     def fail_threads(self, sentence: str, *, known: bool) -> None:
-        """Say that the threads could not be loaded, or if they are `known`, not refreshed."""
+        """Show that the threads could not be loaded, or not refreshed if they are `known`."""
         self.threads.state.fail("Could not refresh the threads" if known else "Could not load the threads", sentence)
 
     def _draw_heading(self, heading: Heading) -> Row:

@@ -1,4 +1,4 @@
-"""Where spaces and collections lie in their tree, and what moves one to another place there. Pure."""
+"""Positions of spaces and collections in their tree, and the operations that move them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ H = TypeVar("H", Space, Collection)
 
 @dataclass(frozen=True)
 class SpacePlace:
-    """In which collection, at the top without one, and next to which of its kind: at the end without any."""
+    """A position: the collection (None is the top level), and the neighbor of the same kind. Last if no neighbor is
+    given."""
 
     parent: str | None
     before: str = ""
@@ -26,22 +27,22 @@ class SpacePlace:
 
 
 def kind_of(thing: Held) -> str:
-    """What it is called that it is."""
+    """Return the kind of a thing in words: `space` or `collection`."""
     return "space" if isinstance(thing, Space) else "collection"
 
 
 def title_of(thing: Held) -> str:
-    """What it is called."""
+    """Return the title, or “Untitled”."""
     return thing.title or "Untitled"
 
 
 def beside(thing: H, things: Sequence[H]) -> list[H]:
-    """Those of its kind that lie where it lies, itself among them, in their order."""
+    """Return the things of the same kind in the same collection, including `thing`, in order."""
     return [each for each in things if each.parent == thing.parent]
 
 
 def place_of(thing: H, things: Sequence[H]) -> SpacePlace:
-    """Where it lies now: what brings it back there."""
+    """Return the current position, to undo a move."""
     row = [each.id for each in beside(thing, things)]
     at = row.index(thing.id) if thing.id in row else 0
     if at > 0:
@@ -50,7 +51,7 @@ def place_of(thing: H, things: Sequence[H]) -> SpacePlace:
 
 
 def a_step(thing: H, things: Sequence[H], step: int) -> SpacePlace | None:
-    """The place one further up (-1) or down (1) among its kind. None: there is none."""
+    """Return the position one step up (-1) or down (1). None if there is none."""
     row = [each.id for each in beside(thing, things)]
     to = row.index(thing.id) + step if thing.id in row else -1
     if not 0 <= to < len(row):
@@ -59,7 +60,7 @@ def a_step(thing: H, things: Sequence[H], step: int) -> SpacePlace | None:
 
 
 def move(thing: Held, place: SpacePlace) -> spaces.Move | collections.Move:
-    """What moves it there."""
+    """Return the operation that moves a space or collection to a position."""
     is_space = isinstance(thing, Space)
 
     def pointer(name: str) -> SpacePointer | CollectionPointer:
@@ -76,7 +77,7 @@ def move(thing: Held, place: SpacePlace) -> spaces.Move | collections.Move:
 
 
 def moved(page: ListPage[H], thing: H, place: SpacePlace) -> ListPage[H]:
-    """The list of all of its kind once it is there."""
+    """Return the cached list of all things of a kind, as it is after a move."""
     now = next((each for each in page.items if each.id == thing.id), None)
     if now is None:
         return page
@@ -93,7 +94,8 @@ def moved(page: ListPage[H], thing: H, place: SpacePlace) -> ListPage[H]:
 
 
 def folders_for(thing: Held, folders: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """The collections it can lie in, each with its depth: none that lies in it. Below one another as the tree has them."""
+    """Return the collections that can contain a thing, in tree order, each with its depth. A collection cannot contain
+    itself or its ancestors."""
     found: list[tuple[Collection, int]] = []
     known = {each.id for each in folders}
 

@@ -1,4 +1,4 @@
-"""The space that is open, its tree of pages, and the page of it that one reads: asked for, shown, and stood on."""
+"""The open space, its page tree and its open page: loads and shows them."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 LINGERS = 0.15
-"""Seconds the page before stays in the view while the one wanted is not there yet."""
+"""Seconds the last page stays visible while the next page is loading."""
 
 _NO_FILES = (
     "No Markdown files in this folder.",
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
     "To open another folder, quit Octavo and run: octavo open FOLDER",
 )
-"""The state of a tree of a folder without pages, and what to do."""
+"""The empty state of the page tree of a folder: the text and the hint."""
 
 
 class SpaceReading:
     """The open space and its open page."""
 
     def __init__(self, screen: View) -> None:
-        """It is shown in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
+        """Show the space in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
         self._screen = screen
         self.space: Space | None = None
         self.pages: PageTree | None = None
@@ -52,12 +52,12 @@ class SpaceReading:
         self.target = CursorTarget(screen, self)
         self.threads = SpaceThreads(self, self.target)
         self._troubles: dict[str, str] = {}
-        """Why the tree or the page on show could not be refreshed, while that is so."""
+        """Errors of the last refresh of the `tree` or the `page`. Cleared when a refresh succeeds."""
         self._wanted_standing: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
         self._drawn_with: UnsentIndex | None = None
-        """Where what is not sent hung when the pages were drawn."""
+        """The index of unsent drafts when the page tree was drawn."""
 
     @property
     def shell(self) -> Shell:
@@ -80,36 +80,36 @@ class SpaceReading:
         return self._screen.query_one("#aside", SidePanel)
 
     def choose_nav(self, which: Which) -> None:
-        """Show the spaces, or the pages of the one that is open, and go on in them where the keys were in a tree."""
+        """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.choose(which, self.space, focus=focus)
 
-    # Where one is
+    # Location
 
     @property
     def here(self) -> Visit | None:
-        """The page that is read, as it stands."""
+        """The open page and the reading position. None if no page is open."""
         standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else None)
         return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     @property
     def key(self) -> str:
-        """What the view calls the page that is read."""
+        """The key of the open page in the page view."""
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
 
     @property
     def is_in_view(self) -> bool:
-        """Whether the page in the view is the one wanted. While that is still loading, the page before stays."""
+        """Return whether the page view shows the open page. While that is loading, it shows the last page."""
         return self.view.document is not None and self.view.key == self.key
 
     def _leave_here(self, to_page: str | None = None) -> None:
-        """Remember the page on show, for one goes on to another."""
+        """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
         here = self.here
         if here is not None and here.page != to_page:
             self.shell.trail.leave(opened=False)
 
     def show_again(self, visit: Visit) -> None:
-        """Show a page as one left it."""
+        """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, standing=visit.standing)
             self.pages_tree.reveal(visit.page)
@@ -118,8 +118,8 @@ class SpaceReading:
             self._wanted_standing = visit.standing
 
     def say_where(self) -> None:
-        """Show in the status line the path of the selected row of the focused tree, else of the open page, and follow the
-        open page in the outline."""
+        """Show the path of the selected row or the open page in the status line, and the current heading in the
+        outline."""
         self.aside.follow(self.view.place.current_anchor)
         here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
@@ -138,7 +138,7 @@ class SpaceReading:
     # Spaces
 
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Open a space, and a page of it: by default the one read last, else the first."""
+        """Open a space and a page of it. Without `page_id`: the last read page, else the first page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -165,7 +165,7 @@ class SpaceReading:
                 self.view.focus()
 
     def leave_space(self) -> None:
-        """Show nothing of the space that was open any more."""
+        """Close the open space and stop loading it."""
         self.history.keep()
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
@@ -192,7 +192,7 @@ class SpaceReading:
                 self.pages_tree.reveal(first.id)
 
     def named(self, name: str) -> Page | None:
-        """The page of this space that a link means by its id or path. When there is none, that is said."""
+        """Return the page with this id or path. If there is none, say so and return None."""
         page = self.pages.named(name) if self.pages is not None else None
         if page is None and self.space is not None:
             where = self.space.title or "this space"
@@ -202,18 +202,18 @@ class SpaceReading:
         return page
 
     def _wanted(self) -> Page | None:
-        """The page a space is opened at: the one asked for, else the one read last."""
+        """Return the page to open with a space: the requested page, else the last read page."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.named(self._wanted_page) if self._wanted_page else None
         return self.history.last_of(self.space.id, self.pages)
 
     def draw_pages(self) -> None:
-        """Show the pages as they are now."""
+        """Update the rows of the page tree."""
         if self.pages is not None:
             self._drawn_with = self.shell.workspace.unsent.index
             left = {
                 page: [UnsentText("page", None)] for page in self.target.unsent
-            }  # an editor may have left it behind
+            }  # drafts that the external editor left
             unsent = {**left, **self.threads.unsent_by_page()}
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
@@ -221,14 +221,14 @@ class SpaceReading:
                 self.pages_tree.state.fail("Could not refresh the pages", trouble)
 
     def show_unsent(self) -> None:
-        """Mark what is not sent now, where that is something else than what is marked."""
+        """Update the marks of unsent drafts if they have changed."""
         self.target.look_for_unsent()
         if self._drawn_with is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()
 
     def _note(self, what: str, snapshot: Snapshot[Any]) -> None:
-        """Remember why something is not fresh: whatever is drawn later still says so."""
+        """Remember the error of a refresh, so that later drawing shows it too."""
         self._troubles.pop(what, None)
         if snapshot.error is not None:
             self._troubles[what] = str(snapshot.error)
@@ -242,8 +242,10 @@ class SpaceReading:
         standing: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`. When there
-        is no heading with an anchor that begins with #, as those of links do, that is said."""
+        """Open a page of this space at `anchor`, at `standing`, or at the saved reading position unless `from_top`.
+
+        If no heading has an anchor that starts with `#`, say so.
+        """
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -274,7 +276,7 @@ class SpaceReading:
         self.say_where()
 
     def _clear_view(self) -> None:
-        """Take the page before out of the view: the one wanted takes long, and its name is in the status line."""
+        """Clear the view if the next page is still loading. The status line shows its title."""
         if self.page is not None and self.view.document is not None and not self.is_in_view:
             self.view.clear()
             self.aside.clear()
@@ -299,8 +301,8 @@ class SpaceReading:
         self.say_where()
 
     def go_to_anchor(self) -> None:
-        """Go to where one wants to be on the page, once that is in the view."""
-        if self.is_in_view:  # on the page before there is no such place
+        """Go to the wanted anchor or reading position once the open page is visible."""
+        if self.is_in_view:  # the last page does not have it
             standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
             if standing is not None:
                 self.view.place.stand(standing)
@@ -308,7 +310,7 @@ class SpaceReading:
                 self.view.place.miss(anchor)
 
     def go_on(self, step: int, *, from_top: bool = False) -> None:
-        """Open the page so many steps on in the tree."""
+        """Open the page `step` pages after the open page in the tree."""
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.reveal(page.id)

@@ -1,4 +1,4 @@
-"""The threads of the space that is open: counted in its tree, hung on the page on show, and listed beside that."""
+"""The threads of the open space: counted in the page tree, shown on the open page, and listed in the side panel."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from octavo.tui.shell.tree_rows import under
 
 
 class ReadsPage(ShowsPage, Protocol):
-    """A view of the pages of a space, with one of them on show and what belongs to it beside that."""
+    """A view of the pages of a space, with the open page and its side panel."""
 
     @property
     def aside(self) -> SidePanel: ...
 
     @property
     def is_in_view(self) -> bool:
-        """Whether the page in the view is the one wanted."""
+        """Return whether the page view shows the open page."""
 
     def draw_pages(self) -> None:
-        """Show the pages as they are now."""
+        """Update the rows of the page tree."""
 
 
 class SpaceThreads:
@@ -39,20 +39,20 @@ class SpaceThreads:
     is_on_old_side = False
 
     def __init__(self, screen: ReadsPage, target: CursorTarget) -> None:
-        """`target` is what the keys are about, in the page or in the tree beside it."""
+        """Create the threads of a view. `target` is the target of its keys."""
         self._screen, self._target = screen, target
         self.all: tuple[Comment, ...] = ()
         self._are_known = False
         self._trouble = ""
-        """Why they could not be refreshed, while that is so."""
+        """Error of the last refresh. Empty if it succeeded."""
         self._hanging = ThreadAnchors()
 
     def forget(self) -> None:
-        """Their space is left."""
+        """Remove the threads of a closed space."""
         self.all, self._are_known, self._trouble = (), False, ""
 
     def show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        """Show them as they came."""
+        """Show loaded threads."""
         self._trouble = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is not None:
             self.all, self._are_known = snapshot.value.items, True
@@ -60,7 +60,7 @@ class SpaceThreads:
         self.draw()
 
     def draw(self) -> None:
-        """Show those of the page on show, on it and beside it."""
+        """Show the threads of the open page on its blocks and in the side panel."""
         page, view, aside = self._screen.page, self._screen.view, self._screen.aside
         if page is not None and view.document is not None and self._screen.is_in_view:
             threads, whole = self.known_threads, view.contents.is_whole
@@ -73,7 +73,7 @@ class SpaceThreads:
         if self._trouble:
             aside.fail_threads(self._trouble, known=self._are_known)
 
-    # What is written and not sent
+    # Unsent drafts
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """Return your unsent drafts by the id of their page."""
@@ -81,12 +81,12 @@ class SpaceThreads:
         return index.by_page(space.ref, self.all) if space is not None and index else {}
 
     def unsent_in(self, thread: Comment) -> Sequence[UnsentText]:
-        """The same of a thread."""
+        """Return your unsent drafts in a thread."""
         at = self.discussion
         return self._screen.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
 
     def unsent_on(self, block: Block) -> Sequence[UnsentText]:
-        """The same of a block of the page on show, or of what is in it."""
+        """Return your unsent drafts on a block of the open page and on the blocks inside it."""
         page = self._screen.page
         if page is None or not self._screen.is_in_view:
             return ()
@@ -94,7 +94,7 @@ class SpaceThreads:
         return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
 
     def _unsent_on(self, page: str, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[UnsentText]]:
-        """By the keys of blocks."""
+        """Return your unsent drafts on a page by the key of their block."""
         words = self.unsent_by_page().get(page, ())
         found = by_block(words)
         if any(each.thread for each in words):
@@ -104,7 +104,7 @@ class SpaceThreads:
                     found.setdefault(threads[each.thread], []).append(each)
         return found
 
-    # What is said of the page on show
+    # Threads of the open page
 
     @property
     def discussion(self) -> SpaceRef | None:
@@ -126,7 +126,7 @@ class SpaceThreads:
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """The threads of the page on show, open ones first."""
+        """The threads of the open page, open ones first."""
         if (page := self._screen.page) is None:
             return ()
         here = [each for each in self.all if each.target.page and each.target.page.id == page.id]

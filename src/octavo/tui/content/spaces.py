@@ -1,4 +1,4 @@
-"""Which space one is in: the tree of collections and spaces, and the one that is open."""
+"""The tree of spaces and collections, and which of them is opened."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from octavo.tui.shell.view import View
 
 
 class Spaces:
-    """The spaces of the organization as a view lists them, and the one that is wanted."""
+    """The spaces of the organization as the content view lists them, and the space to open."""
 
     def __init__(self, screen: View, reading: SpaceReading) -> None:
-        """`reading` is of the one that is open."""
+        """Create the list of spaces. `reading` shows the open space."""
         self._screen, self._reading = screen, reading
         self.wanted: ToPage | None = None
-        """What is to be shown as soon as its space is known."""
+        """The page to open as soon as its space is loaded."""
         self._collections: tuple[Collection, ...] = ()
         self._gone = ""
-        """What was deleted or moved elsewhere, until it is listed no more."""
+        """Id of a space that was deleted or moved away, while the server still lists it."""
         self._opens_last = True
-        """Whether the space that was read last is opened by itself: not where one just deleted it."""
+        """Whether the last read space is opened automatically. False after the open space was deleted."""
         self._made = ""
-        """What was made, until the tree lists it."""
+        """Id of a created space or collection, until the tree lists it."""
         self._kept: dict[str, str] = {}
-        """How far keeping each space for offline got, as it is on show."""
+        """Progress of offline copies by space id, as shown in the tree."""
 
     def begin(self) -> None:
-        """List them, or say why there are none."""
+        """Show the spaces of the current organization, or why there are none."""
         if (organization := self._reading.shell.workspace.organization) is not None:
             self.enter(organization)
         else:
             self.show()
 
     def enter(self, organization: Organization) -> None:
-        """List those of an organization."""
+        """Show the spaces of an organization."""
         self._opens_last = True
         if self._reading.space is not None and self._reading.space.organization != organization.id:
             self._reading.leave_space()
@@ -54,7 +54,7 @@ class Spaces:
 
     @property
     def managed(self) -> ManagedSpaces | None:
-        """What the keys of their tree are about."""
+        """The selected space or collection, with the others. None while they are loading."""
         workspace, node = self._reading.shell.workspace, self._reading.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
@@ -66,12 +66,12 @@ class Spaces:
         )
 
     def _came(self, name: str) -> None:
-        """Put the cursor on what was made, as soon as it is listed."""
+        """Select a created space or collection as soon as it is listed."""
         self._made = name
         self.show()
 
     def _left(self, name: str) -> None:
-        """Show no more of what was deleted or went elsewhere, as soon as it is not listed any more."""
+        """Close a deleted or transferred space as soon as it is not listed any more."""
         self._gone = name
         self.show()
 
@@ -90,7 +90,7 @@ class Spaces:
             self._gone = ""
 
     def show(self) -> None:
-        """List them as they are now, and open the one that was read last."""
+        """Update the tree of spaces. If no space is open, open the last read space, else the first."""
         reading, workspace = self._reading, self._reading.shell.workspace
         snapshot = workspace.spaces
         if self._screen.show_nowhere(reading.nav.spaces, "spaces"):
@@ -124,12 +124,12 @@ class Spaces:
         return {each.id: mark_of(each) for each in shell.session.offline.all} if shell.has_session else {}
 
     def look_at_kept(self) -> None:
-        """Show how far keeping spaces for offline got, if that changed."""
+        """Update the progress of offline copies if it has changed."""
         if self._words_of_kept != self._kept:
             self.show()
 
     def take_wanted(self) -> None:
-        """Show what another view asked for, as soon as its space is known."""
+        """Open the page another view asked for, as soon as its space is loaded."""
         wanted = self.wanted
         if wanted is not None and self._reading.shell.workspace.space(wanted.space) is not None:
             self.wanted = None

@@ -26,26 +26,26 @@ def _why_not_moved(app: Shell, managed: ManagedSpaces, step: int) -> str | None:
 
 
 def _create(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import managing_spaces  # spaces are read without it
+    from octavo.tui.content import managing_spaces  # lazy: forms, not needed to read
 
     managing_spaces.create(app, managed)
 
 
 def _change(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import managing_spaces  # as above
+    from octavo.tui.content import managing_spaces  # lazy: forms, not needed to read
 
     managing_spaces.change(app, managed)
 
 
 def _move(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import moving_spaces  # as above
+    from octavo.tui.content import moving_spaces  # lazy: not needed to read
 
     moving_spaces.choose_place(app, managed)
 
 
 def _step(step: int) -> Callable[[Shell, ManagedSpaces], None]:
     def move(app: Shell, managed: ManagedSpaces) -> None:
-        from octavo.tui.content import moving_spaces  # as above
+        from octavo.tui.content import moving_spaces  # lazy: not needed to read
 
         moving_spaces.step(app, managed, step)
 
@@ -53,19 +53,19 @@ def _step(step: int) -> Callable[[Shell, ManagedSpaces], None]:
 
 
 def _delete(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import deleting_spaces  # as above
+    from octavo.tui.content import deleting_spaces  # lazy: forms, not needed to read
 
     deleting_spaces.delete(app, managed)
 
 
 def _restore(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import deleting_spaces  # as above
+    from octavo.tui.content import deleting_spaces  # lazy: forms, not needed to read
 
     deleting_spaces.show_deleted(app, managed)
 
 
 def _more(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import managing_spaces  # as above
+    from octavo.tui.content import managing_spaces  # lazy: forms, not needed to read
 
     managing_spaces.choose(app, managed)
 
@@ -97,10 +97,10 @@ SPACE_TREE: Commands[ManagedSpaces] = Commands(
 
 
 class SpacesPane(HasCommands, Vertical):
-    """Holds the tree of spaces."""
+    """The pane that contains the tree of spaces."""
 
     CONTEXT: ClassVar[str] = "spaces and collections"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.managed()),)
 
     managed: Callable[[], ManagedSpaces | None] = staticmethod(lambda: None)
-    """What its keys are about."""
+    """Returns the target of its keys. None while the organization is loading."""

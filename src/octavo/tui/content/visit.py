@@ -1,4 +1,4 @@
-"""A page one was on."""
+"""A visited page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 
 class Visit(NamedTuple):
-    """A page one was on, and how it was left."""
+    """A visited page, and the reading position in it."""
 
     space: str
     page: str
     standing: ReadingPosition | None
-    """None while it was not on show."""
+    """None if the page was not visible."""
