@@ -90,7 +90,7 @@ def values_of(arguments: list[str]) -> dict[str, Any]:
 
 
 def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
-    """Return the operation called `name` with these API values. Raises Failure with the fault."""
+    """Return the operation called `name` with these values. Raises Failure if a value is missing, unknown or wrong."""
     routes = [route for route in all_routes() if route.spec.name == name]
     if not routes:
         near = get_close_matches(name, {route.spec.name for route in all_routes()}, n=3)
@@ -113,7 +113,7 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
 
 
 async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> tuple[Any, ApiError | None]:
-    """Return the answer and None. If reading fails: the items of a list read before that, or None, and the error."""
+    """Return the response and None. If reading fails, return the error, with the items of a list that were read before."""
     items: list[Any] = []
     try:
         if not (everything and isinstance(op, Listing)):
@@ -128,11 +128,12 @@ async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> tuple
 
 
 def _json(name: str, text: str) -> Any:
-    """Return the JSON value in `text`. Raises Failure if it is not JSON, has NaN, or names a value of an object twice."""
+    """Return the JSON value in `text`. Raises Failure if it is not JSON, has NaN, or has an object with the same key
+    twice."""
     try:
-        from_json(text.encode("utf-8", "surrogateescape"), allow_inf_nan=False)  # bounds the nesting, too
+        from_json(text.encode("utf-8", "surrogateescape"), allow_inf_nan=False)  # also limits the nesting
         value = json.loads(text, object_pairs_hook=_object)
-        json.dumps(value, allow_nan=False)  # 1e999 is JSON, and no number here
+        json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
     except _Twice as twice:
         raise Failure(
             f"{name}:= has the key {str(twice)[:40]!r} twice in its JSON value. Remove one of the two.", USAGE
@@ -145,7 +146,7 @@ def _json(name: str, text: str) -> Any:
 
 
 class _Twice(Exception):
-    """A key that an object has more than once."""
+    """Raised for an object that has a key twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

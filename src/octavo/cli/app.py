@@ -37,7 +37,7 @@ class Opening:
 
 def run(options: argparse.Namespace) -> int:
     """Open the app and return when you quit. Raises Failure."""
-    # Before the first paint there is no garbage to collect. The app enables the collection again.
+    # Before the first paint there is no garbage to collect. The app enables garbage collection again.
     import gc
 
     gc.disable()
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     opening = _opening(settings, options)
     # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
-    # Exported by a shell, they tell the size the terminal had then: the app asks the terminal.
+    # These variables of a shell have the size at its start: the app asks the terminal instead.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
     picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)

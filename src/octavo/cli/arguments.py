@@ -39,13 +39,13 @@ def run(argv: Sequence[str]) -> int:
     try:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
-                # Characters that the encoding lacks are written as escapes, as in JSON.
+                # Characters that the encoding lacks are escaped, as in JSON.
                 sys.stdout.reconfigure(errors="backslashreplace")
             options = _parsed(argv)
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
             raise
-        if options.module != "app":  # the app does it after it has shown its first picture
+        if options.module != "app":  # The app does this after it has shown its first picture.
             guard_the_rest()
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
@@ -63,7 +63,7 @@ def write_out(text: str) -> None:
     except OSError as error:
         _abandon(sys.stdout)
         if isinstance(error, BrokenPipeError):
-            # For example `octavo operations | head`: not a failure.
+            # For example `octavo operations | head`, which is not a failure.
             raise Failure("", 0) from None
         raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
 
@@ -101,7 +101,7 @@ def read_settings() -> Settings:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse `argv`. The values of `api` may also follow an option, where argparse does not accept them."""
+    """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
     top = parser()
     options, behind = top.parse_known_args(argv)
     if options.command == "api":
@@ -264,7 +264,7 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 def _command(
     commands: Commands[argparse.ArgumentParser], name: str, does: str, more: str = "", examples: Sequence[str] = ()
 ) -> argparse.ArgumentParser:
-    """Add a command. `does` is in the list of commands; the help of the command adds `more` and `examples`."""
+    """Add a command. `does` is its line in the list of commands. Its own help also shows `more` and `examples`."""
     said = fill(f"{does[:1].upper()}{does[1:]}. {more}".strip(), 80)
     shown = "\n".join(("examples:", *(f"  {each}" for each in examples))) if examples else None
     form = argparse.RawDescriptionHelpFormatter
@@ -272,7 +272,8 @@ def _command(
 
 
 def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options for profile and server. `again`: after a command, where they override those before the command."""
+    """Add the options for profile and server. With `again`, they are added to a command, where they override the same
+    options before it."""
     default = argparse.SUPPRESS if again else None
     to.add_argument(
         "--profile",

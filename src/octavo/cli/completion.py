@@ -1,4 +1,4 @@
-"""`octavo completion`: a script with which a shell completes commands, operations and their parameters."""
+"""`octavo completion`: a script that completes commands, operations and their parameters in a shell."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def script(shell: str) -> str:
 
     top = parser()
     (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
-    topic.choices = (*TOPICS, *commands_of(top))  # not declared by the parser, which would refuse without a near miss
+    # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
+    topic.choices = (*TOPICS, *commands_of(top))
     for action in commands_of(top)["api"]._actions:
         if action.dest in ("name", "values"):
             function = _NAMES if action.dest == "name" else _VALUES

@@ -1,4 +1,4 @@
-"""A folder that is open in the app: how far it is loaded, and what changes in it meanwhile."""
+"""The files of a folder that is open in the app, and the changes in them."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ if TYPE_CHECKING:
     from octavo.server.app import Platform
 
 SHARE = 30
-"""A look at all files waits so many times as long as the last one took: 3 % of one processor at most."""
+"""The wait before the next check of all files, as a multiple of the time the last check took: at most 3 % of one
+processor."""
 AGAIN = 60.0
-"""Seconds after which changes are loaded again that could not be."""
+"""Seconds until changes that could not be loaded are loaded again."""
 ENDS_WITHIN = 0.5
-"""Seconds that the thread of this has to end."""
+"""The most seconds to wait for the indexing thread at the end."""
 
 
 class OpenFolder:
-    """The files of a folder, loaded into its platform. Nothing of it is done on the event loop."""
+    """Loads the files of a folder into its platform. The methods run in a thread, never on the event loop."""
 
     def __init__(self, place: Place, folder: Path, name: str, left_out: list[str]) -> None:
         self._place, self._folder, self._name, self._left_out = place, folder, name, left_out
         self._called = folder.resolve().name or str(folder)
         self.progress = ""
-        """What is being done, in a sentence. Empty once all is loaded and can be found."""
+        """The current step, in a sentence. Empty once all files are loaded and indexed."""
         self._last = b""
-        """The fingerprint of the files that are loaded."""
+        """Fingerprint of the loaded files."""
         self._not_before = 0.0
         self._is_closed = False
         self._indexing: threading.Thread | None = None
 
     def build(self) -> Platform:
-        """Load the folder. Its pages are found by search some time after it. Raises OSError."""
+        """Load the folder and start indexing it for search. Raises OSError."""
         from octavo.server.folder import fingerprint
 
         self.progress = f"Looking for pages in {self._called}…"
@@ -50,7 +51,7 @@ class OpenFolder:
         return platform
 
     def look(self) -> bool:
-        """Load what changed in the files since, as a new revision. Return whether there was any. In a thread. Raises OSError."""
+        """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
         from octavo.server.folder import fingerprint
 
         began = monotonic()
@@ -65,7 +66,7 @@ class OpenFolder:
         from octavo.server.world import ORGANIZATION, PERSON, World
 
         self._not_before = began + AGAIN
-        store = Store(self._place.database)  # of its own: the platform answers meanwhile
+        store = Store(self._place.database)  # a second connection, because the platform answers requests meanwhile
         try:
             loaded = load(World(store), self._folder, organization=ORGANIZATION, author=PERSON, on_progress=self._read)
         finally:
@@ -76,7 +77,7 @@ class OpenFolder:
         return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
 
     def close(self) -> None:
-        """End what is under way. The rest of it is done when the folder is opened again."""
+        """Stop indexing. The rest is indexed when the folder is opened again."""
         self._is_closed = True
         if self._indexing is not None:
             self._indexing.join(ENDS_WITHIN)
@@ -86,7 +87,7 @@ class OpenFolder:
             self.progress = f"Reading {self._called}: {number:,} of {count:,} files…"
 
     def _index(self) -> None:
-        """Let search find the pages, in a thread that ends with the program."""
+        """Index the pages for search in a thread that ends with the program."""
         self.progress = f"Indexing {self._called} for search…"
         self._indexing = threading.Thread(target=self._index_all, daemon=True, name="octavo-indexing")
         self._indexing.start()

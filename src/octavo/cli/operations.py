@@ -67,7 +67,7 @@ def parameters(route: Route) -> list[dict[str, Any]]:
 
 
 def _told(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
-    """Return a short description of a value: type, required, nullable and limits. `--openapi` prints it in full."""
+    """Return a short description of a value: type, required, nullable and limits. `--openapi` prints the full schema."""
     shapes = list(_shapes(schema))
     said: dict[str, Any] = {"type": _type(schema), "required": needed}
     if {"type": "null"} in shapes:
@@ -132,7 +132,7 @@ def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several with bars between."""
+    """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several types separated by bars."""
     kinds = dict.fromkeys(_kind(each) for each in _shapes(schema))
     return "|".join(kind for kind in kinds if kind != "null") or "null"
 

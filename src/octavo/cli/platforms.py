@@ -1,4 +1,4 @@
-"""The embedded platforms: where their data is stored, and how they are built."""
+"""The embedded platforms: the folders with their data, and the functions that build them."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Place:
 
     @property
     def namespace(self) -> str:
-        """Name under which the local data of that user is stored."""
+        """Name under which the local data of the user of this API key is stored."""
         return f"demo {self.folder}{f' as {self.role}' if self.role else ''}"
 
     def why_not(self, error: OSError) -> str:
-        """Return why the place cannot be opened, and what to do, in sentences."""
+        """Return why the platform cannot be opened, and what to do, in sentences."""
         from octavo.server.store import UnusableDatabase
 
         if isinstance(error, UnusableDatabase | NotPrivate):
@@ -63,7 +63,7 @@ class Place:
         return f"Could not open the data in {self.folder}: {in_words(error)}"
 
     def key(self) -> SecretStr:
-        """Return the API key of that user. The first call creates it. Raises OSError."""
+        """Return the API key of the user. The first call creates the key. Raises OSError."""
         private_folder(self.folder)
         if not self.key_file.exists():
             import secrets
@@ -78,7 +78,7 @@ class Place:
         private_folder(self.folder)
         try:
             return lock_file(self._lock, shared=True) or _nothing
-        except OSError:  # the disk has no locks: only a reset needs one, and reports it
+        except OSError:  # The disk has no locks: only a reset needs a lock, and reports the error.
             return _nothing
 
     def hold_alone(self) -> Callable[[], None] | None:
@@ -131,7 +131,7 @@ def _opened(place: Place) -> Iterator[Store]:
 
 
 def is_built(place: Place) -> bool:
-    """Return whether the demo library is completely built there."""
+    """Return whether the demo library is completely built in a place."""
     if not place.database.exists():
         return False
     from octavo.server.store import Store
@@ -144,14 +144,15 @@ def is_built(place: Place) -> bool:
 
 
 def build_demo(place: Place, *, large: bool = False) -> Platform:
-    """Open the demo library, and build it first if it is new. `large` takes half a minute. Raises OSError."""
+    """Open the demo library, and build it if it is new. The `large` library takes half a minute to build. Raises
+    OSError."""
     from octavo.server.app import Platform
     from octavo.server.world import World
 
     with _opened(place) as store:
         world = World(store)
         if store.setting("library") is None:
-            from octavo.server.demo.library import build  # lazy: used once, then the library is in the store
+            from octavo.server.demo.library import build  # lazy: used once, then the database has the library
 
             build(world, today=world.now(), large=float(large))
             store.set_setting("library", "demo")
@@ -180,7 +181,7 @@ def build_folder(
 
 
 class Late:
-    """A platform as an ASGI application, built in a thread at the first request."""
+    """An ASGI application that builds a platform in a thread at the first request."""
 
     def __init__(
         self,

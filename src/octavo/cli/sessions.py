@@ -49,7 +49,7 @@ T = TypeVar("T")
 KEPT_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_NOWHERE_ELSE = "Octavo does not send the API key to any other server."
 SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
-"""Seconds after which a request has taken effect, if at all: on a platform of this machine, and on any other server."""
+"""Seconds after which an unanswered request has taken effect or never will: on this machine, and on other servers."""
 
 
 class LateClient:
@@ -68,20 +68,22 @@ class LateClient:
         read_only: str = "",
         learn: Callable[[str], None] | None = None,
     ) -> None:
-        """`platform` replaces the server at `origin`. `read_only` is the message for a refused write, empty to allow writes.
+        """`platform` replaces the server at `origin`. `read_only` is the message for a refused write, empty to allow
+        writes.
 
-        `key` reads the API key, in a thread, and tells what it waits for. Raises StoreUnavailable, or Unauthorized.
-        `learn` gets the id of the signed-in user after each response that contains it, in a thread.
+        `key` reads the API key in a thread, and reports what it is waiting for to its argument. Raises
+        StoreUnavailable, or Unauthorized. `learn` is called in a thread with the id of the signed-in user, after each
+        response that contains it.
         """
         self.read_only = read_only
         self._learn = learn
         self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
         self._client: Client | None = None
         self._reading: asyncio.Task[SecretStr] | None = None
-        """The attempt to read the key that is under way: who asks meanwhile gets the same answer."""
+        """The running attempt to read the key. All requests that start meanwhile share its result."""
         self._reading_since = 0.0
         self._unread: Activity | None = None
-        """The last attempt to read the key, unless that succeeded."""
+        """The last attempt to read the key, if it is running or has failed."""
         self._open = asyncio.Event()
 
     def open(self) -> None:
@@ -119,15 +121,14 @@ class LateClient:
         if self._client is None:
             if self._reading is None or self._reading.done():
                 self._reading = asyncio.create_task(self._read_key())
-                self._reading.add_done_callback(lambda task: task.cancelled() or task.exception())  # all may have left
+                # Every request may have been cancelled before the key is read.
+                self._reading.add_done_callback(lambda task: task.cancelled() or task.exception())
                 self._reading_since = monotonic()
             try:
                 key = await asyncio.shield(self._reading)
             except ApiError as error:
-                raise copy(
-                    error
-                ) from None  # who waited for the same does not share it, with the frames it came through
-            if self._client is None:  # of all who waited, the first makes it
+                raise copy(error) from None  # Each request raises its own copy, with its own traceback.
+            if self._client is None:  # The first request that continues creates the client.
                 self._client = Client(
                     self._origin,
                     key,
@@ -219,7 +220,7 @@ def demo(
     try:
         let_go = place.hold()
         if large and not platforms.is_built(place):
-            # Built before the first screen: in the background it would delay the keys, and take twice as long.
+            # Built before the first screen: in the background this would slow down the keyboard and take twice as long.
             tell("Preparing the large demo. The first time, this takes about half a minute.")
             made = platforms.build_demo(place, large=True)
             made.close()
@@ -276,7 +277,7 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         return await aside(opened.look)
 
     async def ask() -> Sequence[str]:
-        with suppress(OSError):  # every request reports it
+        with suppress(OSError):  # Each request reports this error.
             await late.platform()
         return told
 
@@ -326,14 +327,14 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
 
 
 def settle_at(origin: str) -> float:
-    """Return the seconds after which a request to a server has taken effect, if at all."""
+    """Return the seconds after which an unanswered request to a server has taken effect or never will."""
     _, host, _ = triple(origin)
     return SETTLE_AT_HOME if is_loopback(host) else SETTLE_ELSEWHERE
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Counts of the local data that remains after signing out."""
+    """Counts of the drafts and changes that remain on this machine after signing out."""
 
     drafts: int
     going_out: int
@@ -342,7 +343,7 @@ class Kept:
     """Queued changes that need your decision."""
 
     def sentences(self) -> list[str]:
-        """Return sentences about drafts and changes that remain on this machine."""
+        """Return sentences about these drafts and changes."""
         sentences: list[str] = []
         if self.drafts:
             drafts = "1 unsent draft remains" if self.drafts == 1 else f"{self.drafts} unsent drafts remain"
@@ -361,7 +362,9 @@ class Kept:
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> Kept:
     """Delete the cached data of an account, and with `drafts` also the unsent drafts, but not the queued changes.
-    `others` are more names under which its changes are stored. Raises NotSaved."""
+
+    `others` are more names under which changes of the same account are stored. Raises NotSaved.
+    """
     _forget_answers(settings, namespace)
     left = 0
     waiting: list[OutboxEntry] = []
@@ -408,9 +411,9 @@ class Ways:
     read_only: str = ""
     """Message for a refused write. Empty if writes are allowed."""
     before: str = ""
-    """The label of the session that was on show before. Empty if there was none."""
+    """Label of the session that was open before. Empty if there was none."""
     again: Callable[[], Session] | None = None
-    """Opens that session again."""
+    """Opens the session again that was open before."""
 
     @property
     def host(self) -> str:
@@ -425,7 +428,7 @@ class Ways:
         except StoreTimeout:
             return f"{KEPT_IN_KEYRING}, once the keyring is unlocked. {SENT_NOWHERE_ELSE}"
         except StoreUnavailable as error:
-            # What to do about that stands with the facts after signing in.
+            # The facts shown after signing in say what to do about that.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignedIn:
