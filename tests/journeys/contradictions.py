@@ -10,7 +10,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.safety import line
 from octavo.api.wire import encode
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.inbox.inbox import InboxScreen

@@ -11,7 +11,7 @@ import pytest
 
 from octavo.api import comments, content
 from octavo.server.app import Platform
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.widgets.row_list import Rows
 from tests.journeys.moods import serving
 from tests.journeys.stage import Stage

@@ -9,9 +9,9 @@ import pytest
 from textual.widget import Widget
 
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.shell.session import Session
 from octavo.tui.shell.view import Subscriptions
 from tests.journeys.stage import Stage

@@ -13,7 +13,7 @@ from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.loader import load
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Stage

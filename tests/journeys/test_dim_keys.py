@@ -17,8 +17,8 @@ from octavo.api.spaces import Space
 from octavo.cli.cast import CAST
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.content import managing_spaces, moving_spaces
-from octavo.tui.content.managed_spaces import ManagedSpaces
+from octavo.tui.content import space_actions, space_moves
+from octavo.tui.content.space_target import ManagedSpaces
 from octavo.tui.content.spaces_pane import SPACE_TREE
 from octavo.tui.resources import acting, arranging, organization_resources, site_resources
 from octavo.tui.resources.browser import Level
@@ -102,11 +102,11 @@ class Compared:
             self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
         if isinstance(thing, Space):
             duplicate = next(
-                each for each in await self.offered(managing_spaces.choose, managed) if each.title == "Duplicate"
+                each for each in await self.offered(space_actions.choose, managed) if each.title == "Duplicate"
             )
             self.compare(f"duplicate {called}", "", "", duplicate.off or None, spaces.Duplicate(at=at))
         if managed.why_may_not("move") is None:
-            for place in await self.offered(moving_spaces.choose_place, managed):
+            for place in await self.offered(space_moves.choose_place, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.off or None, to)
 

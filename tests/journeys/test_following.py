@@ -8,7 +8,7 @@ from octavo.api import change_requests, content, openapi
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.link_following import follow, leave
 from octavo.tui.reader.pane import STILL
 from octavo.tui.render.page_parts import LinkFollowed

@@ -9,7 +9,7 @@ import pytest
 from octavo.api import comments, reviews
 from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
-from octavo.tui.comments.thread_places import Place, reached
+from octavo.tui.comments.thread_loader import Place, reached
 from octavo.tui.review.change_request import ChangeRequestScreen
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
@@ -24,7 +24,7 @@ def many_spaces(answer: Any) -> None:
 async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.comments.thread_places.REACH", FEW)
+    monkeypatch.setattr("octavo.tui.comments.thread_loader.REACH", FEW)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
         known = run.app.workspace.spaces.value
         assert known is not None

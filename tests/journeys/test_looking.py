@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.data.image_cache import ImageCache
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.picture import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage
 

@@ -11,7 +11,7 @@ from octavo.api import collections, imports, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
 from octavo.server.demo.people import ORGANIZATION
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
 from octavo.tui.widgets.confirm import Confirm

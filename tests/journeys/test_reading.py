@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from octavo.documents.parse import parse
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.reader.page_view import PageView

@@ -6,8 +6,8 @@ import pytest
 from textual.geometry import Region
 
 from octavo.api import comments
-from octavo.tui.comments.thread_sheet import RESIZED, ThreadSheet
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.comments.thread_dialog import RESIZED, ThreadSheet
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.moves import Top, distance
 from octavo.tui.reader.pane import is_at_end
 from octavo.tui.reader.reading_pane import Reader

@@ -20,7 +20,7 @@ from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
 from octavo.tui.comments.thread_actions import first_words
-from octavo.tui.content import keeping_offline
+from octavo.tui.content import offline_copies
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
@@ -311,7 +311,7 @@ class ActivityScreen(Dialog[None]):
         elif (file := self.file) is not None:
             editor_files.throw_away(self.shell, file)
         elif (kept := self.kept) is not None:
-            keeping_offline.ask_to_let_go(self.shell, kept)
+            offline_copies.ask_to_let_go(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         from octavo.tui.widgets.confirm import Confirm

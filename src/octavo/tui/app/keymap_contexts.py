@@ -7,12 +7,12 @@ from textual.dom import DOMNode
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.app.unsaved_texts import UnsavedTexts
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.autocomplete import Offers
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.offers import Offers
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadSheet
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen

@@ -68,7 +68,7 @@ def _view(app: Octavo) -> View | None:
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
     view = _view(app)
-    return None if view is not None and view.things_at_hand else "No details to show. Select an item first."
+    return None if view is not None and view.target_models else "No details to show. Select an item first."
 
 
 def _show_info(app: Octavo, _: object) -> None:
@@ -118,7 +118,7 @@ def _show_activity(app: Octavo, _: object) -> None:
 
 
 def _show_kept(app: Octavo, _: object) -> None:
-    from octavo.tui.content.keeping_offline import show_kept
+    from octavo.tui.content.offline_copies import show_kept
 
     show_kept(app)
 

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
-    from octavo.tui.content.content import ContentScreen
+    from octavo.tui.content.content_screen import ContentScreen
     from octavo.tui.resources.browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
     "inbox": "octavo.tui.inbox.inbox:InboxScreen",
-    "content": "octavo.tui.content.content:ContentScreen",
+    "content": "octavo.tui.content.content_screen:ContentScreen",
     "changes": "octavo.tui.review.change_requests:ChangesScreen",
-    "comments": "octavo.tui.comments.all_threads:CommentsScreen",
+    "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
     "sites": "octavo.tui.resources.site_resources:screen",
     "admin": "octavo.tui.resources.organization_resources:screen",
 }

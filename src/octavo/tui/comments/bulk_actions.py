@@ -12,7 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import sign_of
 from octavo.tui.comments import thread_actions
-from octavo.tui.comments.filters import Thread
+from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural

@@ -18,7 +18,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
-from octavo.tui.comments.people import MentionText, mention, named
+from octavo.tui.comments.mentions import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
@@ -33,7 +33,7 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.api.users import User
     from octavo.documents.emoji import NamedEmoji
-    from octavo.tui.comments.offers import MentionCandidates
+    from octavo.tui.comments.autocomplete import MentionCandidates
 
 _QUOTED_LINES = 3
 _SAVED = "draft saved · clear the text to discard it"
@@ -307,7 +307,7 @@ class Composer(Dialog[str | None]):
         if ":" not in writing.document.get_line(row)[:column]:
             return
         # lazy: the names of emoji, rarely needed
-        from octavo.tui.comments.offers import EmojiNames, Offers, emoji_begun
+        from octavo.tui.comments.autocomplete import EmojiNames, Offers, emoji_begun
 
         begun = emoji_begun(writing.get_text_range((0, 0), (row, column)))
         begins = (row, column - len(begun))
@@ -425,7 +425,7 @@ class Composer(Dialog[str | None]):
 
     def name_somebody(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""
-        from octavo.tui.comments.offers import Offers, People
+        from octavo.tui.comments.autocomplete import Offers, People
 
         writing = self.writing
         if self._people is None or writing.read_only:

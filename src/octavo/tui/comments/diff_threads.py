@@ -12,7 +12,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.suggested_wording import Suggested
+from octavo.tui.comments.suggestion_diffs import Suggested
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
 from octavo.tui.shell.left_unsent import mark

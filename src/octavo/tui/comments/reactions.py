@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from octavo.documents.emoji import code_of, sign_of
-from octavo.tui.comments.offers import EmojiNames, in_columns
+from octavo.tui.comments.autocomplete import EmojiNames, in_columns
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
 if TYPE_CHECKING:

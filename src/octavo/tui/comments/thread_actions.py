@@ -141,7 +141,7 @@ def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
 def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Edit your comment or reply."""
     if (held := app.workspace.held(what.id)) is not None:
-        from octavo.tui.comments.held_comments import edit_held  # few are held
+        from octavo.tui.comments.pending_comments import edit_held  # few are held
 
         edit_held(app, held)
         return
@@ -174,7 +174,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
 def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
     if (held := app.workspace.held(what.id)) is not None:
-        from octavo.tui.comments.held_comments import drop_held  # few are held
+        from octavo.tui.comments.pending_comments import drop_held  # few are held
 
         drop_held(app, held)
         return
@@ -254,7 +254,7 @@ def compose(
     Markdown that a suggested change starts with.
     """
     from octavo.tui.comments.composer import Composer
-    from octavo.tui.comments.people import People
+    from octavo.tui.comments.mentions import People
     from octavo.tui.reader.markdown_preview import preview
     from octavo.tui.terminal.external_editor import FileNote
 

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.places import Discussion
 from octavo.tui.comments import bulk_actions, thread_actions
 from octavo.tui.comments.bulk_actions import BulkSelection
-from octavo.tui.comments.filters import Thread
+from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands

@@ -22,8 +22,8 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import sign_of
 from octavo.documents.suggestions import suggestions
-from octavo.tui.comments.discarding import UNSENT
-from octavo.tui.comments.suggested_wording import Suggested
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.suggestion_diffs import Suggested
 from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment
 from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
@@ -155,7 +155,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return cast("Shell", self.app)
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in this thread."""
         if self.at is None or self.comment is None or self.not_for_this() is not None:
             return ()
@@ -325,12 +325,12 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def _show_drafts(self) -> None:
         """Update the lines of the unsent drafts."""
-        if self.comment is not None and (self._drafts or self.unsent_at_hand):
+        if self.comment is not None and (self._drafts or self.target_drafts):
             self._arrange()
 
     def _set_drafts(self, width: int) -> list[Line]:
         """Return the first lines of each draft in this thread. Pending comments are shown as messages."""
-        drafts = [each for each in self.unsent_at_hand if each.draft_key]
+        drafts = [each for each in self.target_drafts if each.draft_key]
         if not drafts:
             return []
         from octavo.tui.render.wrap import wrap

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.page_discussion import ShowsDiscussion
+from octavo.tui.comments.page_comments import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
@@ -335,14 +335,14 @@ def _keeping(app: Shell, target: CursorTarget) -> bool:
 
 
 def _keep_offline(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.keeping_offline import keep
+    from octavo.tui.content.offline_copies import keep
 
     if (space := target.space) is not None:
         keep(app, space)
 
 
 def _let_go(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.keeping_offline import let_go
+    from octavo.tui.content.offline_copies import let_go
 
     if (space := target.space) is not None:
         let_go(app, space.id)

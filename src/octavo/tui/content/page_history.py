@@ -20,7 +20,7 @@ from octavo.api.places import ContentRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
-from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.content.page_revisions import RevisionWalk, Version
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView

@@ -116,7 +116,7 @@ class SpaceThreads:
         return (page.id, page.title or "this page") if page and self._screen.is_in_view else None
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
+    def target_page(self) -> tuple[str, str] | None:
         return self._target.page
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.containers import Vertical
 
-from octavo.tui.content.managed_spaces import ManagedSpaces
+from octavo.tui.content.space_target import ManagedSpaces
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _why_not_moved(app: Shell, managed: ManagedSpaces, step: int) -> str | None:
-    from octavo.tui.content.space_places import a_step, title_of
+    from octavo.tui.content.space_positions import a_step, title_of
 
     if (why := managed.why_may_not("move")) is not None or (thing := managed.thing) is None:
         return why
@@ -26,48 +26,48 @@ def _why_not_moved(app: Shell, managed: ManagedSpaces, step: int) -> str | None:
 
 
 def _create(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import managing_spaces  # lazy: forms, not needed to read
+    from octavo.tui.content import space_actions  # lazy: forms, not needed to read
 
-    managing_spaces.create(app, managed)
+    space_actions.create(app, managed)
 
 
 def _change(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import managing_spaces  # lazy: forms, not needed to read
+    from octavo.tui.content import space_actions  # lazy: forms, not needed to read
 
-    managing_spaces.change(app, managed)
+    space_actions.change(app, managed)
 
 
 def _move(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import moving_spaces  # lazy: not needed to read
+    from octavo.tui.content import space_moves  # lazy: not needed to read
 
-    moving_spaces.choose_place(app, managed)
+    space_moves.choose_place(app, managed)
 
 
 def _step(step: int) -> Callable[[Shell, ManagedSpaces], None]:
     def move(app: Shell, managed: ManagedSpaces) -> None:
-        from octavo.tui.content import moving_spaces  # lazy: not needed to read
+        from octavo.tui.content import space_moves  # lazy: not needed to read
 
-        moving_spaces.step(app, managed, step)
+        space_moves.step(app, managed, step)
 
     return move
 
 
 def _delete(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import deleting_spaces  # lazy: forms, not needed to read
+    from octavo.tui.content import space_deletion  # lazy: forms, not needed to read
 
-    deleting_spaces.delete(app, managed)
+    space_deletion.delete(app, managed)
 
 
 def _restore(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import deleting_spaces  # lazy: forms, not needed to read
+    from octavo.tui.content import space_deletion  # lazy: forms, not needed to read
 
-    deleting_spaces.show_deleted(app, managed)
+    space_deletion.show_deleted(app, managed)
 
 
 def _more(app: Shell, managed: ManagedSpaces) -> None:
-    from octavo.tui.content import managing_spaces  # lazy: forms, not needed to read
+    from octavo.tui.content import space_actions  # lazy: forms, not needed to read
 
-    managing_spaces.choose(app, managed)
+    space_actions.choose(app, managed)
 
 
 SPACE_TREE: Commands[ManagedSpaces] = Commands(

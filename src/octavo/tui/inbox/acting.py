@@ -13,7 +13,7 @@ from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments import discarding
+from octavo.tui.comments import discard_commands
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
@@ -194,7 +194,7 @@ def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
 
 def why_not_discarded(app: Shell, about: Rows) -> str | None:
     """Why there is nothing to throw away, in a sentence."""
-    return None if _writes_of(app, about) or words_of(app, about) else discarding.NOTHING
+    return None if _writes_of(app, about) or words_of(app, about) else discard_commands.NOTHING
 
 
 def discard(app: Shell, about: Rows) -> None:
@@ -205,7 +205,7 @@ def discard(app: Shell, about: Rows) -> None:
 
     def throw_words_away() -> None:
         if words:
-            discarding.discard(app, words)
+            discard_commands.discard(app, words)
 
     if not entries:
         about.went()

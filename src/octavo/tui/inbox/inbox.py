@@ -20,8 +20,8 @@ from octavo.data.inbox import Row, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import FILE
-from octavo.tui.comments.filters import Thread
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox import acting, nothing, opening, sections
 from octavo.tui.inbox.row_drawing import RowDrawing
@@ -404,7 +404,7 @@ class InboxScreen(ListView[Row]):
         return ThreadTarget(row.about.at, comment, comment)
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def target_models(self) -> Sequence[Model]:
         row = self.rows.item
         if row is None:
             return ()

@@ -482,7 +482,7 @@ class BrowserScreen(ListView[Any]):
         self.draw_list()
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def target_models(self) -> Sequence[Model]:
         if not self.levels:
             return ()
         item = None if self.rows.item is None else self.level.kind.itself(self.rows.item)[1]

@@ -19,9 +19,9 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.discarding import UNSENT
-from octavo.tui.comments.held_comments import page_of
-from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.pending_comments import page_of
 from octavo.tui.reader.diff_navigation import ThreadBeyond
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
@@ -108,10 +108,10 @@ DELETING: Commands[Any] = (
 )
 
 
-def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[UnsentText]:
+def _target_drafts(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the block in the focused diff, else for the page."""
     if view.focused is view.view:
-        return view.page_diff.unsent_at_hand
+        return view.page_diff.target_drafts
     return view.changed_tree.unsent_of(view.changed_tree.key)
 
 
@@ -153,7 +153,7 @@ class ChangeRequestScreen(View):
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
         THREAD_HERE,
-        UNSENT.about(_unsent_at_hand),
+        UNSENT.about(_target_drafts),
         SUGGESTIONS,
         COMPARISON,
         TAKING_BACK,
@@ -368,7 +368,7 @@ class ChangeRequestScreen(View):
         return ChangeAtHand(self.comparison, change, block) if change is not None else None
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def target_models(self) -> Sequence[Model]:
         space = self.shell.workspace.space(self.at.space_id)
         return [each for each in (self.comparison.about, space) if each is not None]
 

@@ -19,7 +19,7 @@ from octavo.api.users import User
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.discarding import UNSENT
+from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
@@ -262,7 +262,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """Return the unsent drafts in the selected change requests, else in the one under the cursor."""
         among = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
@@ -326,7 +326,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return RequestAtHand(item, _space_of(item), self, tuple(self.ticked)) if item is not None else None
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def target_models(self) -> Sequence[Model]:
         item = self.rows.item
         space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
         return [each for each in (item, space) if each is not None]

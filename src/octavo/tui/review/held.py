@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.machine import OutboxEntry
-from octavo.tui.comments import held_comments
+from octavo.tui.comments import pending_comments
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.line_list import Lines
@@ -35,13 +35,13 @@ HELD: Commands[OutboxEntry] = Commands(
     "held",
     (
         Command("show", "enter", "Show on page", "Show the comment on its page", run=_show),
-        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
+        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=pending_comments.edit_held),
         Command(
             "drop",
             "X",
             "Remove",
             "Remove the comment from the review and keep it as a draft",
-            run=held_comments.drop_held,
+            run=pending_comments.drop_held,
         ),
     ),
     nothing=_NOTHING,
@@ -115,7 +115,7 @@ class HeldScreen(Dialog[OutboxEntry | None]):
 
     def _draw(self, entry: OutboxEntry) -> Row:
         words = " ".join(entry.facts.text.split())
-        return Row(cells=(held_comments.named(entry, self._titles), words, short_age(entry.created_at)))
+        return Row(cells=(pending_comments.named(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(Lines.Highlighted)
     def _show_words(self) -> None:
@@ -135,4 +135,4 @@ class HeldScreen(Dialog[OutboxEntry | None]):
     def send_all(self) -> None:
         """Send all pending comments without a review."""
         self.close()
-        held_comments.send_held(self.shell, self._at, self._of)
+        pending_comments.send_held(self.shell, self._at, self._of)

@@ -19,7 +19,7 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.diff_model import Diff
 from octavo.documents.suggestions import block_source, suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_discussion import PageDiscussion
+from octavo.tui.comments.page_comments import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
@@ -282,7 +282,7 @@ class PageDiff:
         return self._hanging_in
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """What one wrote and did not send: in the thread under the cursor, on the block, or of a draft just that."""
         words, stop = self._unsent_here(), self._stop
         if stop is None:
@@ -316,7 +316,7 @@ class PageDiff:
         return (change.page.id, change.page.title) if change and change.page else None
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
+    def target_page(self) -> tuple[str, str] | None:
         return self.page_on_show
 
     @property

@@ -118,7 +118,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
 
 def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     """Ask for the comment of a review, and submit the review with its pending comments."""
-    from octavo.tui.comments.held_comments import told
+    from octavo.tui.comments.pending_comments import told
     from octavo.tui.widgets.confirm import Confirm, Field
 
     change_request, at, name = request.about, request.at, request.name

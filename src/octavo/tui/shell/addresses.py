@@ -22,9 +22,9 @@ _KINDS: Mapping[type[Named], str] = MappingProxyType(
 )
 
 
-def _named(things_at_hand: Sequence[Model]) -> Named | None:
+def _named(target_models: Sequence[Model]) -> Named | None:
     """What copying and opening are about: the first of what is at hand, where that has a name and an address."""
-    first = next(iter(things_at_hand), None)
+    first = next(iter(target_models), None)
     return first if isinstance(first, Named) else None
 
 
@@ -69,6 +69,6 @@ ADDRESS: Commands[Named] = Commands(
     ),
     context="selected item",
     nothing="First, select an item that has a title and a link.",
-    find=lambda view: _named(view.things_at_hand),
+    find=lambda view: _named(view.target_models),
 )  # fmt: skip
 """What can be done in a view with the first of the things at hand, where it has a name and an address."""

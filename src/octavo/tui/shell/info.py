@@ -27,7 +27,7 @@ def show_info(view: View) -> None:
 
     there = not view.shell.session.is_here
     view.shell.push_screen(
-        InfoScreen(view.things_at_hand, view, view.shell.session.offline.get, addresses=there), chosen
+        InfoScreen(view.target_models, view, view.shell.session.offline.get, addresses=there), chosen
     )
 
 

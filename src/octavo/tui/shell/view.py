@@ -231,8 +231,8 @@ class View(HasCommands, Screen[None]):
         yield Notices(self.shell.notices, clear=Sections)
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
-        """What the keys are about: the thing under the cursor, then what it is in."""
+    def target_models(self) -> Sequence[Model]:
+        """The target of commands as models: the selected item, then the item that contains it."""
         return ()
 
     @property

@@ -13,13 +13,13 @@ from textual.widget import Widget
 from octavo.api.operation import Model
 from octavo.api.places import Discussion
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.discarding import UNSENT
-from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation
+from octavo.tui.content.open_space import SpaceReading
 from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.content.space_reading import SpaceReading
-from octavo.tui.content.spaces import Spaces
+from octavo.tui.content.space_list import Spaces
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import copy_address, follow
@@ -103,7 +103,7 @@ class ContentScreen(View, CopiesLater):
         "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
         "request. Press esc to go up one level: from the page to the pages of the space, then to the spaces."
     )
-    CSS_PATH = "content.tcss"
+    CSS_PATH = "content_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         ROW,
         SPACE.about(lambda view: view.target),
@@ -198,7 +198,7 @@ class ContentScreen(View, CopiesLater):
     # Targets of the keys
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the focused thread, else on the selected page or block."""
         threads = self.reading.aside.threads
         if threads.has_focus and threads.item is not None:
@@ -206,7 +206,7 @@ class ContentScreen(View, CopiesLater):
         return self.target.words_not_sent
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def target_models(self) -> Sequence[Model]:
         return self.target.things
 
     # Messages

@@ -51,7 +51,7 @@ def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
 def edit_held(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
-    from octavo.tui.comments.people import People
+    from octavo.tui.comments.mentions import People
     from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"

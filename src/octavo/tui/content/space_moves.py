@@ -10,21 +10,21 @@ from octavo.api.operation import Operation
 from octavo.api.spaces import Space
 from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
-from octavo.tui.content import space_places
-from octavo.tui.content.space_places import Held, SpacePlace, title_of
+from octavo.tui.content import space_positions
+from octavo.tui.content.space_positions import Held, SpacePlace, title_of
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
-    from octavo.tui.content.managed_spaces import ManagedSpaces
+    from octavo.tui.content.space_target import ManagedSpaces
     from octavo.tui.shell.shell import Shell
 
 
 def step(app: Shell, managed: ManagedSpaces, by: int) -> None:
     """Move the selected space or collection one place up (-1) or down (1)."""
     thing = managed.thing
-    if thing is not None and (place := space_places.a_step(thing, _kind(managed, thing), by)) is not None:
+    if thing is not None and (place := space_positions.a_step(thing, _kind(managed, thing), by)) is not None:
         _move(app, managed, thing, place, f"Moved {title_of(thing)} {'up' if by < 0 else 'down'}.")
 
 
@@ -33,7 +33,7 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
     if (thing := managed.thing) is None:
         return
     places = [("", "Top level, not in a collection", managed.why_may_not_add_to(None))]
-    for each, depth in space_places.folders_for(thing, managed.collections):
+    for each, depth in space_positions.folders_for(thing, managed.collections):
         places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_may_not_add_to(each)))
     now = thing.parent or ""
     choices = [
@@ -74,19 +74,19 @@ def _kind(managed: ManagedSpaces, thing: Held) -> Any:
 
 
 def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, said: str) -> None:
-    before = space_places.place_of(thing, _kind(managed, thing))
+    before = space_positions.place_of(thing, _kind(managed, thing))
     if place == before:
         app.say(f"{title_of(thing)} is already in this position.")
         return
     back = DirectUndo(
         f"move {title_of(thing)} back",
         partial(
-            send_plain, app.session.live, space_places.move(thing, before), f"Could not move {title_of(thing)} back"
+            send_plain, app.session.live, space_positions.move(thing, before), f"Could not move {title_of(thing)} back"
         ),
         f"Moved {title_of(thing)} back.",
     )
-    doing, op = f"move {title_of(thing)}", space_places.move(thing, place)
-    edit = _list_of(managed, thing), lambda page: space_places.moved(page, thing, place)
+    doing, op = f"move {title_of(thing)}", space_positions.move(thing, place)
+    edit = _list_of(managed, thing), lambda page: space_positions.moved(page, thing, place)
     sending = send_plain(app.session.live, op, f"Could not {doing}", edit)
     app.writes.send(doing, sending, said=said, back=lambda _: back, is_shown=True)
 

@@ -9,8 +9,8 @@ from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.comment_text import mention_suffix, plain_text
-from octavo.tui.comments.filters import ORDERS, Thread, belongs, narrowed, offered
-from octavo.tui.comments.people import mention
+from octavo.tui.comments.mentions import mention
+from octavo.tui.comments.thread_filters import ORDERS, Thread, belongs, narrowed, offered
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")

@@ -28,7 +28,7 @@ class ShowsDiscussion(Protocol):
         """The id and title of the page whose blocks are shown."""
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
+    def target_page(self) -> tuple[str, str] | None:
         """The id and title of the page that a comment on the page is written to."""
 
     @property
@@ -109,7 +109,7 @@ class PageDiscussion:
         shown = self._shown
         if why := (None if whole else self._why_no_block) or shown.why_nothing_to_say(whole=whole):
             return why
-        at, page = shown.discussion, shown.page_at_hand if whole else shown.page_on_show
+        at, page = shown.discussion, shown.target_page if whole else shown.page_on_show
         if at is None or page is None:
             return "To comment on a page, open the page first."
         thread = None if whole else self.thread_under_cursor()
@@ -136,7 +136,7 @@ class PageDiscussion:
             )
 
     def comment_on_page(self) -> None:
-        page, at = self._shown.page_at_hand, self._shown.discussion
+        page, at = self._shown.target_page, self._shown.discussion
         if at is not None and page is not None:
             thread_actions.start_thread(
                 self._view.shell, at, page=page[0], node=None, title=f"the page {page[1]}", excerpt=page[1]
@@ -151,7 +151,7 @@ class PageDiscussion:
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread in a dialog beside or below its block."""
-        from octavo.tui.comments.thread_sheet import ThreadSheet
+        from octavo.tui.comments.thread_dialog import ThreadSheet
 
         shown, threads = self._shown, {each.id: each for each in self._shown.known_threads}
         if shown.discussion is not None and comment_id in threads:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.users import User
-from octavo.tui.comments.people import MentionText, mention, named
+from octavo.tui.comments.mentions import MentionText, mention, named
 
 ADA, LONG, HARD = (
     User(id="u1", display_name="Ada"),

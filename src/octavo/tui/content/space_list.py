@@ -7,8 +7,8 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
-from octavo.tui.content.managed_spaces import ManagedSpaces
-from octavo.tui.content.space_reading import SpaceReading
+from octavo.tui.content.open_space import SpaceReading
+from octavo.tui.content.space_target import ManagedSpaces
 from octavo.tui.shell.kept_words import mark_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View

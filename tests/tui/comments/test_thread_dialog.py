@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Region, Size
 
-from octavo.tui.comments.thread_sheet import placed
+from octavo.tui.comments.thread_dialog import placed
 
 _SIDES = st.integers(20, 300)
 

@@ -92,7 +92,7 @@ class ThreadSheet(Dialog[None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("thread_sheet.tcss"),
+        PurePath(__file__).with_name("thread_dialog.tcss"),
     ]
     CONTEXT: ClassVar[str] = "thread dialog"
     HELP: ClassVar[str] = (

@@ -61,6 +61,6 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
         Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
                 run=discard, why_not=why_not_discarded, shown=False),
     ),
-    find=lambda view: view.unsent_at_hand,
+    find=lambda view: view.target_drafts,
 )  # fmt: skip
-"""Commands for unsent text. A view provides the text as its `unsent_at_hand`."""
+"""Commands for unsent text. A view provides the text as its `target_drafts`."""

@@ -16,13 +16,13 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments import bulk_actions, filters
-from octavo.tui.comments.discarding import UNSENT
-from octavo.tui.comments.filters import Thread, ThreadFilter
+from octavo.tui.comments import bulk_actions, thread_filters
+from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
-from octavo.tui.comments.thread_places import AllThreads
+from octavo.tui.comments.thread_filters import Thread, ThreadFilter
+from octavo.tui.comments.thread_loader import AllThreads
+from octavo.tui.comments.thread_search_text import ThreadWords
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.comments.thread_words import ThreadWords
 from octavo.tui.shell.left_unsent import beside
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
@@ -54,9 +54,9 @@ def _too_few(app: Shell, view: CommentsScreen) -> str | None:
 def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
     """Ask for a filter by author, location, age, mention or status."""
     me, section = view.user_id, view.sections.current
-    there = [each for each in view.threads.known() if filters.belongs(each, section, me)]
-    there.sort(key=filters.ORDERS[view.order][1])
-    offered = filters.offered(there, view.narrowing.by, wording.clock(), me)
+    there = [each for each in view.threads.known() if thread_filters.belongs(each, section, me)]
+    there.sort(key=thread_filters.ORDERS[view.order][1])
+    offered = thread_filters.offered(there, view.narrowing.by, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
     view.narrowing.choose("Filter threads", more)
 
@@ -86,14 +86,14 @@ class CommentsScreen(ListView[Thread]):
 
     VIEW = "comments"
     CONTEXT = "list and preview"
-    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
+    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in thread_filters.ORDERS.items()}
     KEPT_ORDER = "order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
         "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "
         "Press esc to go back to the list or clear the filters."
     )
-    CSS_PATH = "all_threads.tcss"
+    CSS_PATH = "comments_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         THREAD.about(lambda view: view.thread_target),
         PANES,
@@ -148,7 +148,7 @@ class CommentsScreen(ListView[Thread]):
         return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
@@ -174,7 +174,7 @@ class CommentsScreen(ListView[Thread]):
         return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def target_models(self) -> Sequence[Model]:
         item = self.rows.item
         space = self.shell.workspace.space(item.at.space_id) if item is not None else None
         return [each for each in (item.comment if item is not None else None, space) if each is not None]
@@ -210,20 +210,20 @@ class CommentsScreen(ListView[Thread]):
     @on(Sections.Chosen)
     def draw_list(self) -> None:
         threads, sections, me = (
-            sorted(self.threads.take(), key=filters.ORDERS[self.order][1]),
+            sorted(self.threads.take(), key=thread_filters.ORDERS[self.order][1]),
             self.sections,
             self.user_id,
         )
         held = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
-            Section(each.key, each.name, sum(filters.belongs(thread, each.key, me) for thread in posted))
+            Section(each.key, each.name, sum(thread_filters.belongs(thread, each.key, me) for thread in posted))
             for each in sections.sections
         )
-        of_section = [each for each in threads if filters.belongs(each, sections.current, me)]
+        of_section = [each for each in threads if thread_filters.belongs(each, sections.current, me)]
         self.in_section = len(of_section)
-        shown = filters.narrowed(of_section, self.narrowing.by)
-        self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
+        shown = thread_filters.narrowed(of_section, self.narrowing.by)
+        self._places = {place: Heading(place, said) for place, said in thread_filters.place_summaries(shown).items()}
         self._say_what_is_empty()
         self._refused = self.shell.workspace.refused
         moved = self.rows.key != self._begun_at
@@ -277,7 +277,7 @@ class CommentsScreen(ListView[Thread]):
             "Comments",
             self.sections.current,
             f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
-            filters.ORDERS[self.order][0] if self.order != "place" else "",
+            thread_filters.ORDERS[self.order][0] if self.order != "place" else "",
             f"{len(self.ticked)} selected" if self.ticked else "",
         ]
         self.status(" · ".join(filter(None, said)), known + (" · more threads on the server" if more_there else ""))
@@ -316,7 +316,7 @@ class CommentsScreen(ListView[Thread]):
             self.narrowing.by = ()
             self.rows.set_filter("")
             sections = ("open", "resolved", "reviews")
-            self.sections.choose(next(each for each in sections if filters.belongs(found, each, self.user_id)))
+            self.sections.choose(next(each for each in sections if thread_filters.belongs(found, each, self.user_id)))
             self.draw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)

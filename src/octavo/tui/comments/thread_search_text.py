@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
 from octavo.data.comment_text import plain_text
-from octavo.tui.comments.filters import Thread
+from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
-from octavo.tui.content import deleting_spaces, space_places
-from octavo.tui.content.space_places import Held, title_of
+from octavo.tui.content import space_deletion, space_positions
+from octavo.tui.content.space_positions import Held, title_of
 from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -33,7 +33,7 @@ from octavo.tui.writing import target_request
 from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
-    from octavo.tui.content.managed_spaces import ManagedSpaces
+    from octavo.tui.content.space_target import ManagedSpaces
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -97,9 +97,7 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
             Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
         )
     choices.append(
-        Choice(
-            partial(deleting_spaces.show_deleted, app, managed), "Trash", "restore spaces deleted in the last 7 days"
-        )
+        Choice(partial(space_deletion.show_deleted, app, managed), "Trash", "restore spaces deleted in the last 7 days")
     )
     app.push_screen(Picker(title_of(thing) if thing is not None else managed.organization.title, choices), _do)
 
@@ -156,14 +154,14 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     from octavo.tui.widgets.confirm import Confirm
 
     live, name, here = app.session.live, title_of(thing), managed.organization
-    place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both have the same kind
+    place = space_positions.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both have the same kind
 
     async def back() -> SendResult[Any]:
         sent = await send_plain(live, _transferring(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
             return await send_plain(
                 live,
-                space_places.move(thing, place),
+                space_positions.move(thing, place),
                 f"Moved {name} back to the top level, but not to its original position",
             )
         return sent

@@ -16,7 +16,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.sync_queue import Rank
-from octavo.tui.comments.filters import Thread
+from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.shell.view import View
 
 REACH = 100

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.emoji import code_of, search, sign_of
-from octavo.tui.comments.offers import emoji_begun, ends_in_code
+from octavo.tui.comments.autocomplete import emoji_begun, ends_in_code
 
 
 @pytest.mark.parametrize(

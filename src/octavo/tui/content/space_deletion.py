@@ -14,7 +14,7 @@ from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.writes.direct import send_plain
-from octavo.tui.content.space_places import Held, kind_of, title_of
+from octavo.tui.content.space_positions import Held, kind_of, title_of
 from octavo.tui.resources import writing
 from octavo.tui.resources.acting import to_type
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -32,7 +32,7 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.content.managed_spaces import ManagedSpaces
+    from octavo.tui.content.space_target import ManagedSpaces
     from octavo.tui.shell.shell import Shell
 
 DAY = timedelta(days=1)
