@@ -9,7 +9,7 @@ import pytest
 from textual.widget import Widget
 
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.comments.thread_dialog import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.shell.session import Session
@@ -129,7 +129,7 @@ async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_s
         await run.press("enter", "t", "enter")
         await run.see("Suggested change", "Tomás Okafor · just now · open", "− All times in requests and answers")
         sheet = run.app.screen
-        assert isinstance(sheet, ThreadSheet)
+        assert isinstance(sheet, ThreadDialog)
         view = sheet.query_one(ThreadView)
         await run.press("escape")
         assert view.parent is None

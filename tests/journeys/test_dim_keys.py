@@ -18,7 +18,7 @@ from octavo.cli.cast import CAST
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_moves
-from octavo.tui.content.space_target import ManagedSpaces
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.content.spaces_pane import SPACE_TREE
 from octavo.tui.resources import acting, arranging, organization_resources, site_resources
 from octavo.tui.resources.browser import Level
@@ -82,9 +82,9 @@ class Compared:
         held = (await live.fetch(spaces_of(here.id))).items
         folders = (await live.fetch(collections_of(here.id))).items
         for thing in (*some(SPACES, held, self.person, 1), *some(COLLECTIONS, folders, self.person, 1)):
-            await self.in_tree(ManagedSpaces(here, held, folders, thing, lambda name: None, lambda name: None), thing)
+            await self.in_tree(SpaceTarget(here, held, folders, thing, lambda name: None, lambda name: None), thing)
 
-    async def in_tree(self, managed: ManagedSpaces, thing: Space | Collection) -> None:
+    async def in_tree(self, managed: SpaceTarget, thing: Space | Collection) -> None:
         kind: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
         known, called = {"at": HERE}, f"{kind.title(thing)} in the tree"
         at = kind.known_of(known, thing)["at"]
@@ -102,17 +102,15 @@ class Compared:
             self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
         if isinstance(thing, Space):
             duplicate = next(
-                each for each in await self.offered(space_actions.choose, managed) if each.title == "Duplicate"
+                each for each in await self.offered(space_actions.show_actions, managed) if each.title == "Duplicate"
             )
             self.compare(f"duplicate {called}", "", "", duplicate.off or None, spaces.Duplicate(at=at))
         if managed.why_may_not("move") is None:
-            for place in await self.offered(space_moves.choose_place, managed):
+            for place in await self.offered(space_moves.choose_parent, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.off or None, to)
 
-    async def offered(
-        self, ask: Callable[[Octavo, ManagedSpaces], None], managed: ManagedSpaces
-    ) -> Sequence[Choice[Any]]:
+    async def offered(self, ask: Callable[[Octavo, SpaceTarget], None], managed: SpaceTarget) -> Sequence[Choice[Any]]:
         """What can be chosen once that is asked."""
         ask(self.run.app, managed)
         screen = self.run.app.screen

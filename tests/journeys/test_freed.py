@@ -126,8 +126,8 @@ WAYS: dict[str, dict[str, Way]] = {
         "LinksScreen": ("L",),
         "PageHistoryScreen": ("H",),
         "Composer": ("C", "type:Well."),
-        "Offers": ("C", "type: ", "@"),
-        "ThreadSheet": ("g", "j", "j", "enter", "t", "enter"),
+        "Autocomplete": ("C", "type: ", "@"),
+        "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
         "ReactionPicker": (*("g", "j", "j", "enter", "t", "enter"), "+"),
         "RecordSheet": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
         "PictureScreen": (a_picture,),
@@ -159,7 +159,15 @@ it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
     "UnsavedTexts",
-    *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
+    *(
+        "FilesScreen",
+        "PageHistoryScreen",
+        "Autocomplete",
+        "ReactionPicker",
+        "RecordSheet",
+        "PictureScreen",
+        "BrowserScreen",
+    ),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""

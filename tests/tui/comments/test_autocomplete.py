@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.emoji import code_of, search, sign_of
-from octavo.tui.comments.autocomplete import emoji_begun, ends_in_code
+from octavo.tui.comments.autocomplete import emoji_prefix, ends_in_code
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from octavo.tui.comments.autocomplete import emoji_begun, ends_in_code
     ],
 )
 def test_an_emoji_is_begun_at_the_start_of_a_word_that_is_no_code(before: str, begun: str) -> None:
-    assert emoji_begun(before) == begun
+    assert emoji_prefix(before) == begun
 
 
 @given(st.text(alphabet="a `~\n\t:", max_size=40))

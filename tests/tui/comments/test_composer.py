@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from octavo.api.users import User
 from octavo.data.state_db import NotSaved
-from octavo.tui.comments.autocomplete import Offers, emoji_begun
+from octavo.tui.comments.autocomplete import Autocomplete, emoji_prefix
 from octavo.tui.comments.composer import Composer
 from octavo.tui.reader.markdown_preview import preview
 from octavo.tui.reader.page_view import PageView
@@ -129,7 +129,7 @@ async def test_a_long_text_is_not_looked_through_for_emoji_with_each_key() -> No
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("a line of words\n" * 2000)
-        with Calls(emoji_begun) as looked:
+        with Calls(emoji_prefix) as looked:
             await pilot.press(*": :ta")
         assert looked.counts == {}
         assert composer.text.endswith("\n: :ta")
@@ -173,7 +173,7 @@ async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> 
         await app.write(people=crew)
         await pilot.press("@", "w")
         mentions = app.screen
-        assert isinstance(mentions, Offers)
+        assert isinstance(mentions, Autocomplete)
         names = [found.choice.title for found in mentions.rows.items]
         assert names == ["Tom Ward", "Al Wu"], (
             "nobody is found by one letter of an address, nor because of a short name"
@@ -309,7 +309,7 @@ async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
     async with app.run_test(size=(70, 24)) as pilot:
         await app.write(people=crew)
         await pilot.press("@", *"harb")
-        assert isinstance(app.screen, Offers)
+        assert isinstance(app.screen, Autocomplete)
         assert list(app.screen.rows.items) == []
         await pilot.press(*["backspace"] * 4, *"adax")
         assert [found.choice.title for found in app.screen.rows.items] == ["Ada"]

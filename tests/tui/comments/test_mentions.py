@@ -6,41 +6,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.users import User
-from octavo.tui.comments.mentions import MentionText, mention, named
+from octavo.tui.comments.mentions import MentionText, mention_markdown, with_names
 
 ADA, LONG, HARD = (
     User(id="u1", display_name="Ada"),
     User(id="u2", display_name="Ada Lo"),
     User(id="a b", display_name="Ö_*[x]"),
 )
-PIECES = [mention(ADA), mention(LONG), mention(HARD), mention(User(id="u9", display_name="Ada"))]
+PIECES = [
+    mention_markdown(ADA),
+    mention_markdown(LONG),
+    mention_markdown(HARD),
+    mention_markdown(User(id="u9", display_name="Ada")),
+]
 PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)", "`", "x@Ada"]
 
 
 def test_a_mention_is_shown_as_a_name() -> None:
     writing = MentionText()
-    text = f"{mention(ADA)}, {mention(LONG)} and {mention(HARD)}: look"
-    assert writing.shown(text) == named(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
+    text = f"{mention_markdown(ADA)}, {mention_markdown(LONG)} and {mention_markdown(HARD)}: look"
+    assert writing.shown(text) == with_names(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
     assert writing.sent("@Ada, @Ada Lo and @Ö_*[x]: look") == text
-    assert writing.sent("(@Ada) @Adam me@Ada") == f"({mention(ADA)}) @Adam me@Ada"
+    assert writing.sent("(@Ada) @Adam me@Ada") == f"({mention_markdown(ADA)}) @Adam me@Ada"
 
 
 def test_two_of_one_name_are_told_apart() -> None:
-    other = mention(User(id="u9", display_name="Ada"))
+    other = mention_markdown(User(id="u9", display_name="Ada"))
     writing = MentionText()
-    assert writing.shown(f"{mention(ADA)} {other}") == f"@Ada {other}"
-    assert writing.sent(f"@Ada {other}") == f"{mention(ADA)} {other}"
+    assert writing.shown(f"{mention_markdown(ADA)} {other}") == f"@Ada {other}"
+    assert writing.sent(f"@Ada {other}") == f"{mention_markdown(ADA)} {other}"
 
 
 def test_a_name_that_was_typed_stays_what_it_was() -> None:
     writing = MentionText()
-    text = f"@Ada and {mention(ADA)}"
+    text = f"@Ada and {mention_markdown(ADA)}"
     assert writing.sent(writing.shown(text)) == text
     writing = MentionText()
-    assert writing.add(mention(ADA), "") == "@Ada"
-    assert writing.add(mention(ADA), "@Ada and ") == "@Ada"
-    assert writing.add(mention(LONG), "@Ada Lo and ") == mention(LONG)
-    assert writing.sent("@Ada Lo") == f"{mention(ADA)} Lo"
+    assert writing.add(mention_markdown(ADA), "") == "@Ada"
+    assert writing.add(mention_markdown(ADA), "@Ada and ") == "@Ada"
+    assert writing.add(mention_markdown(LONG), "@Ada Lo and ") == mention_markdown(LONG)
+    assert writing.sent("@Ada Lo") == f"{mention_markdown(ADA)} Lo"
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))

@@ -6,7 +6,7 @@ import time
 
 from octavo.api.comments import Comment
 from octavo.documents.parse import parse
-from octavo.tui.comments.thread_anchoring import BothSides, ThreadAnchors
+from octavo.tui.comments.thread_anchoring import ThreadAnchors, TwoVersionAnchors
 
 BEFORE = "# Levels\n\nAt about 09:06 the water stood 3.412 m above chart datum.\n\nThe rest is as it was.\n"
 AFTER = "# Levels\n\nAround 09:06 the water stood 3.412 m above the datum.\n\nThe rest is as it was.\n"
@@ -71,7 +71,7 @@ def outdated(each: Comment, says: bool) -> Comment:
 
 
 def test_a_thread_on_the_old_side_hangs_where_it_was_made_and_is_not_outdated() -> None:
-    both = BothSides((parse(WAS), parse(IS)))
+    both = TwoVersionAnchors((parse(WAS), parse(IS)))
     old, new = "The schedule cannot be changed. See below.", "The schedule cannot be changed. See below, and above."
     made = {
         "old": thread("old", key_of(WAS, old), old),

@@ -4,28 +4,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.geometry import Region, Size
 
-from octavo.tui.comments.thread_dialog import placed
+from octavo.tui.comments.thread_dialog import placement_for
 
 _SIDES = st.integers(20, 300)
 
 
 def test_beside_the_page_where_there_is_room_for_a_column() -> None:
-    place = placed(Size(200, 60), Region(38, 2, 118, 55), 101)
+    place = placement_for(Size(200, 60), Region(38, 2, 118, 55), 101)
     assert (place.region, place.covers) == (Region(139, 2, 61, 55), 0)
 
 
 def test_below_where_there_is_none() -> None:
-    place = placed(Size(120, 36), Region(31, 2, 63, 31), 63)
+    place = placement_for(Size(120, 36), Region(31, 2, 63, 31), 63)
     assert (place.region, place.covers) == (Region(31, 18, 89, 15), 15)
 
 
 def test_a_narrow_page_gives_it_the_whole_screen_below() -> None:
-    place = placed(Size(80, 24), Region(27, 2, 53, 19), 53)
+    place = placement_for(Size(80, 24), Region(27, 2, 53, 19), 53)
     assert (place.region, place.covers) == (Region(0, 12, 80, 9), 9)
 
 
 def test_without_a_pane_it_is_in_the_lower_half() -> None:
-    place = placed(Size(80, 24), Region(), 0)
+    place = placement_for(Size(80, 24), Region(), 0)
     assert (place.region, place.covers) == (Region(0, 9, 80, 12), 0)
 
 
@@ -33,7 +33,7 @@ def test_without_a_pane_it_is_in_the_lower_half() -> None:
 def test_it_never_covers_what_is_read(width: int, height: int, left: int, text: int) -> None:
     left = min(left, width - 10)
     pane = Region(left, 2, width - left, height)
-    place = placed(Size(width, height + 5), pane, text)
+    place = placement_for(Size(width, height + 5), pane, text)
     words = Region(pane.x, pane.y, min(text, pane.width), pane.height - place.covers)
     assert not words.intersection(place.region).area
     assert place.region.right <= width

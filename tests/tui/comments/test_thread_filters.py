@@ -9,8 +9,8 @@ from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.comment_text import mention_suffix, plain_text
-from octavo.tui.comments.mentions import mention
-from octavo.tui.comments.thread_filters import ORDERS, Thread, belongs, narrowed, offered
+from octavo.tui.comments.mentions import mention_markdown
+from octavo.tui.comments.thread_filters import ORDERS, Thread, available_filters, filter_threads, is_in_section
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
@@ -56,7 +56,7 @@ def keys(threads: list[Thread]) -> str:
 
 
 def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
-    left = {each.name: keys(narrowed(THREADS, [each])) for each, _ in offered(THREADS, (), NOW, "ada")}
+    left = {each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")}
     assert left == {
         "without replies": "bc",
         "with replies": "ad",
@@ -72,18 +72,18 @@ def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
         "in GUIDE": "ab",
         "in NEWS": "cd",
     }
-    assert all(count == len(left[each.name]) for each, count in offered(THREADS, (), NOW, "ada"))
+    assert all(count == len(left[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
 
 
 def test_beside_one_that_holds_others_are_offered_and_those_of_its_kind_instead_of_it() -> None:
-    by_tom = next(each for each, _ in offered(THREADS, (), NOW, "") if each.name == "by Tom")
-    more = {each.name: count for each, count in offered(THREADS, [by_tom], NOW, "")}
+    by_tom = next(each for each, _ in available_filters(THREADS, (), NOW, "") if each.name == "by Tom")
+    more = {each.name: count for each, count in available_filters(THREADS, [by_tom], NOW, "")}
     assert more["in GUIDE"] == 1
     assert more["by Ada"] == 2
     assert "by Tom" not in more
     assert "with replies" not in more, "it would leave none"
-    in_news = next(each for each, _ in offered(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
-    assert keys(narrowed(THREADS, [by_tom, in_news])) == "c"
+    in_news = next(each for each, _ in available_filters(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
+    assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
 
 
 def test_orders() -> None:
@@ -94,7 +94,7 @@ def test_orders() -> None:
 def test_sections() -> None:
     threads = [*THREADS, thread("r", status="resolved")]
     told = {
-        name: keys([each for each in threads if belongs(each, name, "ada")])
+        name: keys([each for each in threads if is_in_section(each, name, "ada")])
         for name in ("open", "mine", "resolved", "all")
     }
     assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
@@ -102,8 +102,8 @@ def test_sections() -> None:
 
 def test_a_list_shows_the_words_of_links_and_mentions() -> None:
     eve = User(id="eve", display_name="Eve [of] *it*")
-    assert mention(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
-    said = f'Ask {mention(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
+    assert mention_markdown(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
+    said = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
     assert plain_text(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
     assert plain_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
     assert plain_text("*" * 50_000) == "*" * 50_000

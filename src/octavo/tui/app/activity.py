@@ -19,7 +19,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import KeptFile
-from octavo.tui.comments.thread_actions import first_words
+from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.workspace import MAY_BE_SENT
@@ -227,7 +227,7 @@ class ActivityScreen(Dialog[None]):
         """The thread and page it is done to, and the space. A new thread is called by its words."""
         space = self.shell.workspace.space(entry.at.space_id)
         begins = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{first_words(entry.facts.text)} on {entry.context}" if begins else entry.context
+        about = f"{short_quote(entry.facts.text)} on {entry.context}" if begins else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:
@@ -311,7 +311,7 @@ class ActivityScreen(Dialog[None]):
         elif (file := self.file) is not None:
             editor_files.throw_away(self.shell, file)
         elif (kept := self.kept) is not None:
-            offline_copies.ask_to_let_go(self.shell, kept)
+            offline_copies.confirm_remove(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         from octavo.tui.widgets.confirm import Confirm

@@ -7,10 +7,10 @@ from textual.dom import DOMNode
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.app.unsaved_texts import UnsavedTexts
-from octavo.tui.comments.autocomplete import Offers
+from octavo.tui.comments.autocomplete import Autocomplete
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.thread_dialog import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
@@ -57,7 +57,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     PageHistoryScreen,
     NoteSheet,
     ThreadView,
-    ThreadSheet,
+    ThreadDialog,
     CommentsScreen,
     ChangesScreen,
     MergeSeveralDialog,
@@ -73,7 +73,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     SearchScreen,
     BrowserScreen,
     Composer,
-    Offers,
+    Autocomplete,
     Confirm,
     CheckedDialog,
     FormDialog,

@@ -118,9 +118,9 @@ def _show_activity(app: Octavo, _: object) -> None:
 
 
 def _show_kept(app: Octavo, _: object) -> None:
-    from octavo.tui.content.offline_copies import show_kept
+    from octavo.tui.content.offline_copies import show_offline_spaces
 
-    show_kept(app)
+    show_offline_spaces(app)
 
 
 def _say_server(app: Octavo, _: object) -> None:

@@ -23,14 +23,14 @@ _EMOJI = re.compile(r"(?:^|(?<=[\s(“\"*_]))(:[a-z0-9_+-]{2,})$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TICKS = re.compile(r"`+")
 
-OFFERS: Commands[Offers[Any]] = Commands(
+AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
     "chooser",
     (Command("take", "tab", "Insert", "Insert the selected item", run=lambda _, offers: offers.choose(), shown=False, priority=True),),
     find=lambda offers: offers,
 )  # fmt: skip
 
 
-def emoji_begun(before: str) -> str:
+def emoji_prefix(before: str) -> str:
     """Return the `:` and the letters of an emoji name at the end of `before`, the text before the cursor.
 
     Empty if no emoji name starts there, or if it is in code.
@@ -64,7 +64,7 @@ def ends_in_code(before: str) -> bool:
     return False
 
 
-class Offered(Protocol[T]):
+class SuggestionSource(Protocol[T]):
     """A source of suggestions for the typed text."""
 
     title: str
@@ -84,15 +84,15 @@ class Offered(Protocol[T]):
         `typed` itself if nothing can match. None while further typing can still select a suggestion."""
 
 
-class Offers(Chooser["T | str", T]):
+class Autocomplete(Chooser["T | str", T]):
     """A list of suggestions. Returns the chosen value, or the typed text if it was closed without a choice."""
 
     CONTEXT: ClassVar[str] = "mentions and emoji"
     PLACEHOLDER: ClassVar[str] = "Type a name"
     FOOT: ClassVar[str] = "enter or tab insert · esc close"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)
 
-    def __init__(self, offered: Offered[T]) -> None:
+    def __init__(self, offered: SuggestionSource[T]) -> None:
         super().__init__(offered.title, [each for each, _ in offered.choices("")], empty=offered.empty)
         self._offered = offered
 
@@ -142,7 +142,7 @@ class MentionCandidates(Protocol):
         """Load the members."""
 
 
-class People:
+class MemberSuggestions:
     """Suggestions of members to mention."""
 
     title, begun = "Mention", ""
@@ -170,7 +170,7 @@ class People:
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
 
-class EmojiNames:
+class EmojiSuggestions:
     """Suggestions of emoji. Their names are loaded once, in a worker thread, because that takes longer than a keystroke
     may."""
 
@@ -189,7 +189,7 @@ class EmojiNames:
         return emoji.search(words) if self._are_read else []
 
     def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], Match | None]]:
-        return [(Choice(each, in_columns(each.sign, each.name)), None) for each in self.named(query)]
+        return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.named(query)]
 
     def whole(self, typed: str) -> NamedEmoji | str | None:
         """Return the emoji whose whole name was typed with a second `:`. Return the text if no emoji can match. Else
@@ -202,6 +202,6 @@ class EmojiNames:
         return typed if typed.endswith((" ", ":")) or not self.named(typed) else None
 
 
-def in_columns(sign: str, name: str) -> str:
+def emoji_label(sign: str, name: str) -> str:
     """Return an emoji and its name, aligned: some emoji are one cell wide, most are two."""
     return f"{sign}{' ' * max(1, 3 - cell_len(sign))}{name}"

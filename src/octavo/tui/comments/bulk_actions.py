@@ -36,7 +36,7 @@ class BulkSelection:
         return f" Skipped {plural(self.left, 'other thread')}: {self.why}" if self.left else ""
 
 
-def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
+def select_actionable(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
     """Return the selected threads that `deed` applies to. Resolving prefers open threads."""
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
@@ -46,13 +46,13 @@ def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
     return BulkSelection(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
 
 
-def why_not(app: Shell, deed: str, ticked: Sequence[Thread]) -> str | None:
+def why_not_any(app: Shell, deed: str, ticked: Sequence[Thread]) -> str | None:
     """Return why `deed` cannot be done to any of the selected threads. None if it can be done to some."""
-    several = choose(app, deed, ticked)
+    several = select_actionable(app, deed, ticked)
     return None if several.threads else f"{several.why} This applies to all selected threads."
 
 
-def why_not_one(ticked: Collection[Hashable], under_cursor: Hashable) -> str | None:
+def why_not_single(ticked: Collection[Hashable], under_cursor: Hashable) -> str | None:
     """Return why a key does not act on the previewed thread alone: other threads are selected in the list."""
     if set(ticked) <= {under_cursor}:
         return None
@@ -68,7 +68,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
         NewWrite(
             comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
             doing,
-            context=thread_actions.name(each.comment),
+            context=thread_actions.thread_label(each.comment),
         )
         for each in several.threads
     ]
@@ -84,7 +84,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
     them = "them" if len(threads) > 1 else "it"
     drafts = app.session.drafts
     shared = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
-    places = [thread_actions.place_of_reply(each.at, each.comment) for each in threads]
+    places = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
     returned = {drafts.get(place) for place in places}
     # An undone reply left the same draft in each thread.
     begin = next(iter(returned)) or "" if len(returned) == 1 else ""
@@ -95,7 +95,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             # A draft of one thread stays, unless its text is the sent text or the shared draft.
             own = (place,) if drafts.get(place) in (text, begin or None) else ()
             came_from = (shared, *own) if number == 0 else own
-            about, where = thread_actions.name(each.comment), {"at": each.at, "comment_id": each.comment.id}
+            about, where = thread_actions.thread_label(each.comment), {"at": each.at, "comment_id": each.comment.id}
             op = comments.CreateReply(**where, body=Markdown(markdown=text))
             writes.append(NewWrite(op, "reply", place, context=about, used_draft_keys=came_from))
             if resolves and each.comment.is_open:
@@ -106,7 +106,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         then()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {them}" if resolves else "")
-    excerpt = " · ".join(thread_actions.name(each.comment) for each in threads)
+    excerpt = " · ".join(thread_actions.thread_label(each.comment) for each in threads)
     thread_actions.compose(app, threads[0].at, shared, title, excerpt, written, start=begin)
 
 
@@ -123,7 +123,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             NewWrite(
                 comments.Update(at=each.at, comment_id=each.comment.id, **change),
                 "remove the reaction" if takes_back else "react",
-                context=thread_actions.name(each.comment),
+                context=thread_actions.thread_label(each.comment),
             )
             for each, has in zip(threads, mine, strict=True)
             if takes_back or code not in has
@@ -135,7 +135,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
 
     from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
 
-    reactions.pick(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
+    reactions.choose_emoji(app, f"React to {plural(len(threads), 'thread')}", set.intersection(*mine), (), chosen)
 
 
 def copy(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:

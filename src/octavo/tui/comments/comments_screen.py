@@ -20,8 +20,8 @@ from octavo.tui.comments import bulk_actions, thread_filters
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread, ThreadFilter
-from octavo.tui.comments.thread_loader import AllThreads
-from octavo.tui.comments.thread_search_text import ThreadWords
+from octavo.tui.comments.thread_loader import ThreadLoader
+from octavo.tui.comments.thread_search_text import ThreadSearchText
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.shell.left_unsent import beside
 from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
@@ -36,7 +36,7 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import plural, short_age
 
-_KEYS_OF_THE_LIST = (
+_LIST_KEYS = (
     "list.open",
     "comments.resolve",
     "comments.reply",
@@ -46,17 +46,17 @@ _KEYS_OF_THE_LIST = (
 )
 
 
-def _too_few(app: Shell, view: CommentsScreen) -> str | None:
+def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
     few = not view.narrowing.by and view.in_section < 2
     return "There are too few threads in this list to filter." if few else None
 
 
-def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
+def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     """Ask for a filter by author, location, age, mention or status."""
     me, section = view.user_id, view.sections.current
-    there = [each for each in view.threads.known() if thread_filters.belongs(each, section, me)]
+    there = [each for each in view.threads.known() if thread_filters.is_in_section(each, section, me)]
     there.sort(key=thread_filters.ORDERS[view.order][1])
-    offered = thread_filters.offered(there, view.narrowing.by, wording.clock(), me)
+    offered = thread_filters.available_filters(there, view.narrowing.by, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
     view.narrowing.choose("Filter threads", more)
 
@@ -67,7 +67,7 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next thread", run=lambda app, view: view.read_on(1), shown=False),
         Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
-                run=_choose_narrowing, why_not=_too_few, shown=False),
+                run=_choose_filter, why_not=_why_no_filter, shown=False),
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
@@ -106,7 +106,7 @@ class CommentsScreen(ListView[Thread]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads = AllThreads(self, self.draw_list, self._say_where)
+        self.threads = ThreadLoader(self, self.draw_list, self._say_where)
         self.in_section = 0
         """Number of threads in the selected tab."""
         self._complete = False
@@ -119,7 +119,7 @@ class CommentsScreen(ListView[Thread]):
         on this row."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
-        self.words = ThreadWords(self)
+        self.words = ThreadSearchText(self)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Thread] = Rows(
@@ -171,7 +171,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
+        return _LIST_KEYS if self.rows.has_focus else ()
 
     @property
     def target_models(self) -> Sequence[Model]:
@@ -188,7 +188,7 @@ class CommentsScreen(ListView[Thread]):
             self._enter(self.shell.workspace.organization)
         else:
             self._follow_places()
-        self.thread.not_for_this = lambda: bulk_actions.why_not_one(self.rows.ticks.keys, self.rows.key)
+        self.thread.not_for_this = lambda: bulk_actions.why_not_single(self.rows.ticks.keys, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -217,12 +217,12 @@ class CommentsScreen(ListView[Thread]):
         held = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
         posted = [thread for thread in threads if thread.comment.id not in held]
         sections.sections = tuple(
-            Section(each.key, each.name, sum(thread_filters.belongs(thread, each.key, me) for thread in posted))
+            Section(each.key, each.name, sum(thread_filters.is_in_section(thread, each.key, me) for thread in posted))
             for each in sections.sections
         )
-        of_section = [each for each in threads if thread_filters.belongs(each, sections.current, me)]
+        of_section = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.in_section = len(of_section)
-        shown = thread_filters.narrowed(of_section, self.narrowing.by)
+        shown = thread_filters.filter_threads(of_section, self.narrowing.by)
         self._places = {place: Heading(place, said) for place, said in thread_filters.place_summaries(shown).items()}
         self._say_what_is_empty()
         self._refused = self.shell.workspace.refused
@@ -316,7 +316,9 @@ class CommentsScreen(ListView[Thread]):
             self.narrowing.by = ()
             self.rows.set_filter("")
             sections = ("open", "resolved", "reviews")
-            self.sections.choose(next(each for each in sections if thread_filters.belongs(found, each, self.user_id)))
+            self.sections.choose(
+                next(each for each in sections if thread_filters.is_in_section(found, each, self.user_id))
+            )
             self.draw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)

@@ -18,7 +18,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
-from octavo.tui.comments.mentions import MentionText, mention, named
+from octavo.tui.comments.mentions import MentionText, mention_markdown, with_names
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.tui.comments.autocomplete import MentionCandidates
 
 _QUOTED_LINES = 3
-_SAVED = "draft saved · clear the text to discard it"
+_SAVED_MESSAGE = "draft saved · clear the text to discard it"
 
 COMPOSER: Commands[Composer] = Commands(
     "composer",
@@ -139,7 +139,7 @@ class Composer(Dialog[str | None]):
     def body(self) -> ComposeResult:
         with Frame() as frame:
             frame.name_it(self._title, self._keys())
-            quoted = [line for line in named(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
+            quoted = [line for line in with_names(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
@@ -191,7 +191,7 @@ class Composer(Dialog[str | None]):
                 self._say(str(error), "$error")
                 return
             self._saved = self._current
-            self._say(_SAVED)
+            self._say(_SAVED_MESSAGE)
 
     def _begin_to_keep(self, text: str) -> None:
         self._stop_timer()
@@ -212,7 +212,7 @@ class Composer(Dialog[str | None]):
         if self._done and error is not None:
             self.app.notify(str(error), severity="error", markup=False)
         elif not self._done and self._current == text:
-            self._say(_SAVED if error is None else str(error), "" if error is None else "$error")
+            self._say(_SAVED_MESSAGE if error is None else str(error), "" if error is None else "$error")
             self.refresh_bindings()
         return error is None
 
@@ -307,9 +307,9 @@ class Composer(Dialog[str | None]):
         if ":" not in writing.document.get_line(row)[:column]:
             return
         # lazy: the names of emoji, rarely needed
-        from octavo.tui.comments.autocomplete import EmojiNames, Offers, emoji_begun
+        from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, emoji_prefix
 
-        begun = emoji_begun(writing.get_text_range((0, 0), (row, column)))
+        begun = emoji_prefix(writing.get_text_range((0, 0), (row, column)))
         begins = (row, column - len(begun))
         if not begun:
             self._declined = None
@@ -323,7 +323,7 @@ class Composer(Dialog[str | None]):
                 elif answer is not None:
                     writing.replace(f"{answer.sign} ", begins, here)
 
-            self.app.push_screen(Offers(EmojiNames(begun[1:])), chosen)
+            self.app.push_screen(Autocomplete(EmojiSuggestions(begun[1:])), chosen)
 
     def on_app_blur(self, event: AppBlur) -> None:
         self.keep()
@@ -413,7 +413,7 @@ class Composer(Dialog[str | None]):
         self.keep_now()
         result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, about=self._about)
         if isinstance(result, Edited):
-            self.writing.load_text(self._named.shown(_as_typed(result.text)))
+            self.writing.load_text(self._named.shown(_normalize_lines(result.text)))
             self.writing.move_cursor(self.writing.document.end)
             self.keep()
         else:
@@ -421,11 +421,11 @@ class Composer(Dialog[str | None]):
 
     def _keep_edited(self, text: str) -> str:
         # Saved before the edited file is deleted: a crash then cannot lose the text.
-        return why_not_saved(self._save_draft_now, _as_typed(text))
+        return why_not_saved(self._save_draft_now, _normalize_lines(text))
 
     def name_somebody(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""
-        from octavo.tui.comments.autocomplete import Offers, People
+        from octavo.tui.comments.autocomplete import Autocomplete, MemberSuggestions
 
         writing = self.writing
         if self._people is None or writing.read_only:
@@ -441,9 +441,11 @@ class Composer(Dialog[str | None]):
                 writing.insert(who or "")
             else:
                 here = writing.cursor_location
-                writing.replace(f"{self._named.add(mention(who), writing.text)} ", (here[0], here[1] - 1), here)
+                writing.replace(
+                    f"{self._named.add(mention_markdown(who), writing.text)} ", (here[0], here[1] - 1), here
+                )
 
-        self.app.push_screen(Offers(People(self._people)), chosen)
+        self.app.push_screen(Autocomplete(MemberSuggestions(self._people)), chosen)
 
     async def show_preview(self) -> None:
         """Switch between the preview and editing."""
@@ -462,6 +464,6 @@ class Composer(Dialog[str | None]):
         self.query_one(Frame).name_it(title, self._keys())
 
 
-def _as_typed(text: str) -> str:
+def _normalize_lines(text: str) -> str:
     """Return the text of a file as if it had been typed: with `\\n` line ends and without the last line end."""
     return text.replace("\r\n", "\n").removesuffix("\n")

@@ -12,7 +12,7 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.suggestion_diffs import Suggested
+from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
 from octavo.tui.shell.left_unsent import mark
@@ -20,7 +20,7 @@ from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets.wording import short_age
 
-MOST_ANSWERS = 3
+MAX_REPLIES = 3
 """Number of newest replies shown below a block. The thread dialog shows all."""
 
 
@@ -32,7 +32,7 @@ class DiffThreads:
         self._view, self._at, self._redraw = view, at, redraw
         self.all: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
-        self._suggested = Suggested(lambda: view.shell, redraw)
+        self._suggested = SuggestionDiffs(lambda: view.shell, redraw)
 
     @property
     def posted(self) -> list[Comment]:
@@ -56,7 +56,7 @@ class DiffThreads:
             return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
         suggested = partial(self._suggested.compared, self._at)
-        return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
+        return thread_summaries(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """Return the unsent drafts by page id. Those on no page have the key ""."""
@@ -93,7 +93,7 @@ class DiffThreads:
             self._redraw()
 
 
-def thread_lines(
+def thread_summaries(
     threads: Mapping[str, Sequence[Comment]],
     on_its_way: Callable[[str], str],
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
@@ -124,7 +124,7 @@ def thread_lines(
             is_pending=on_its_way(thread.id) == HELD,
             shown_replies=tuple(
                 ThreadReply(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
-                for each in answers[-MOST_ANSWERS:]
+                for each in answers[-MAX_REPLIES:]
             ),
             key=thread.id,
             is_outdated=is_gone or is_outdated(thread),

@@ -14,19 +14,19 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-NOTHING = "You have no unsent drafts here."
+NO_DRAFTS = "You have no unsent drafts here."
 
 
-LEFT_BY_AN_EDITOR = (
+EDITOR_DRAFT_LEFT = (
     "You have an unsent draft of this page from your editor. Press e to continue, send, or discard the draft."
 )
 
 
-def why_not_discarded(app: Shell, words: Sequence[UnsentText]) -> str | None:
+def why_not_discard(app: Shell, words: Sequence[UnsentText]) -> str | None:
     """Return why there is nothing to discard. None if there is a draft or a pending comment."""
     if any(each.draft_key or each.entry_id for each in words):
         return None
-    return LEFT_BY_AN_EDITOR if words else NOTHING
+    return EDITOR_DRAFT_LEFT if words else NO_DRAFTS
 
 
 def discard(app: Shell, words: Sequence[UnsentText]) -> None:
@@ -59,7 +59,7 @@ UNSENT: Commands[Sequence[UnsentText]] = Commands(
     "draft",
     (
         Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
-                run=discard, why_not=why_not_discarded, shown=False),
+                run=discard, why_not=why_not_discard, shown=False),
     ),
     find=lambda view: view.target_drafts,
 )  # fmt: skip

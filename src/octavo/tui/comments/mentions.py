@@ -21,7 +21,7 @@ _MENTION = re.compile(r"\[(@(?:\\.|[^\]\\\n])+)\]\(/users/[^)\s]+\)")
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})
 
 
-class People:
+class MentionCandidates:
     """The members of the current organization, and the people who commented in the same space or change request."""
 
     def __init__(self, app: Shell, at: Discussion) -> None:
@@ -62,7 +62,7 @@ class People:
         return ListMembers(at=OrganizationRef(organization_id=organization.id), limit=1000)
 
 
-def mention(user: User) -> str:
+def mention_markdown(user: User) -> str:
     """Return the Markdown of a mention: a link that the platform turns into a reference to the user."""
     return f"[@{user.name.translate(_SPECIAL)}{mention_suffix(user.id)}"
 
@@ -77,9 +77,11 @@ class MentionText:
         """Return `markdown` with names instead of mention links. Unchanged if a name would be ambiguous."""
         links: dict[str, str] = {}
         for found in _MENTION.finditer(markdown):
-            links.setdefault(_name_in(found), found[0])
+            links.setdefault(_mention_name(found), found[0])
         self._know(links)
-        text = _MENTION.sub(lambda found: name if links[name := _name_in(found)] == found[0] else found[0], markdown)
+        text = _MENTION.sub(
+            lambda found: name if links[name := _mention_name(found)] == found[0] else found[0], markdown
+        )
         if self.sent(text) == markdown:
             return text
         self._know({})
@@ -87,7 +89,7 @@ class MentionText:
 
     def add(self, mention: str, text: str) -> str:
         """Return the text to insert for another mention into `text`: its name, or the link if the name is ambiguous."""
-        name = named(mention)
+        name = with_names(mention)
         before = self._links
         self._know({name: mention, **before})
         if self._links[name] == mention and (name in before or name not in self._names.findall(text)):
@@ -104,10 +106,10 @@ class MentionText:
         return self._names.sub(lambda found: self._links[found[0]], text) if self._links else text
 
 
-def named(markdown: str) -> str:
+def with_names(markdown: str) -> str:
     """Return `markdown` with names instead of mention links."""
-    return _MENTION.sub(_name_in, markdown)
+    return _MENTION.sub(_mention_name, markdown)
 
 
-def _name_in(found: re.Match[str]) -> str:
+def _mention_name(found: re.Match[str]) -> str:
     return re.sub(r"\\(.)", r"\1", found[1])

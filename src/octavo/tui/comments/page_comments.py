@@ -16,7 +16,7 @@ from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
 
-class ShowsDiscussion(Protocol):
+class DiscussionView(Protocol):
     """A view that shows a page with threads."""
 
     @property
@@ -70,7 +70,7 @@ class ShowsDiscussion(Protocol):
 class PageDiscussion:
     """Comment actions for the page in a view, and the threads on its selected block."""
 
-    def __init__(self, view: View, shown: ShowsDiscussion) -> None:
+    def __init__(self, view: View, shown: DiscussionView) -> None:
         self._view, self._shown = view, shown
 
     def thread_on(self, block: Block) -> Comment | None:
@@ -151,11 +151,11 @@ class PageDiscussion:
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread in a dialog beside or below its block."""
-        from octavo.tui.comments.thread_dialog import ThreadSheet
+        from octavo.tui.comments.thread_dialog import ThreadDialog
 
         shown, threads = self._shown, {each.id: each for each in self._shown.known_threads}
         if shown.discussion is not None and comment_id in threads:
-            sheet = ThreadSheet(
+            sheet = ThreadDialog(
                 shown.discussion, list(threads.values()), comment_id, shown.since, shown.pane, shown.go_to_thread
             )
             self._view.app.push_screen(sheet)

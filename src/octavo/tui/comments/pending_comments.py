@@ -19,39 +19,41 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-MOST_NAMED = 8
+MAX_LISTED = 8
 """How many pending comments a dialog lists. Of the others it says how many there are."""
 
 
-def page_of(entry: OutboxEntry) -> str:
+def page_id_of(entry: OutboxEntry) -> str:
     """Return the id of the page of a pending comment. Empty for a change request as a whole, and for a reply."""
     return entry.facts.page
 
 
-def named(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
+def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
-    return titles.get(page_of(entry)) or entry.context or ("Untitled page" if page_of(entry) else "General comments")
+    return (
+        titles.get(page_id_of(entry)) or entry.context or ("Untitled page" if page_id_of(entry) else "General comments")
+    )
 
 
-def told(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
+def describe_pending(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
     """Return the pending comments that a review sends, line by line."""
     if not held:
         return []
     lines = [f"{plural(len(held), 'pending comment')} will be sent with the review:"]
-    for entry in held[:MOST_NAMED]:
+    for entry in held[:MAX_LISTED]:
         words = " ".join(entry.facts.text.split())
-        lines.append(f"• {named(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
-    if len(held) > MOST_NAMED:
-        lines.append(f"and {len(held) - MOST_NAMED} more. Press H to show all.")
+        lines.append(f"• {location_label(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
+    if len(held) > MAX_LISTED:
+        lines.append(f"and {len(held) - MAX_LISTED} more. Press H to show all.")
     return lines
 
 
-def edit_held(app: Shell, entry: OutboxEntry) -> None:
+def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
-    from octavo.tui.comments.mentions import People
+    from octavo.tui.comments.mentions import MentionCandidates
     from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
@@ -74,13 +76,13 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
         verb="save",
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
-        people=People(app, entry.at),
+        people=MentionCandidates(app, entry.at),
         replies=app.settings.quick_replies,
     )
     app.push_screen(composer, written)
 
 
-def drop_held(app: Shell, entry: OutboxEntry) -> None:
+def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
     from octavo.tui.widgets.confirm import Confirm
 
@@ -98,7 +100,7 @@ def drop_held(app: Shell, entry: OutboxEntry) -> None:
     app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 
 
-def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
+def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send the pending comments without a review."""
 
     async def let_go() -> SendResult[tuple[OutboxEntry, ...]]:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
 
 from octavo.documents.emoji import code_of, sign_of
-from octavo.tui.comments.autocomplete import EmojiNames, in_columns
+from octavo.tui.comments.autocomplete import EmojiSuggestions, emoji_label
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
     from octavo.tui.shell.shell import Shell
 
-REACTIONS = (
+COMMON_REACTIONS = (
     ("1f44d", "agreed"),
     ("2764", "thank you"),
     ("1f389", "hooray"),
@@ -23,21 +23,21 @@ REACTIONS = (
     ("2705", "done"),
     ("1f680", "ship it"),
 )
-MOST_USED = 8
+MAX_RECENT = 8
 """Number of recently used emoji at the top of the picker."""
-USED = "reactions used"
+RECENT_FACT = "reactions used"
 """Name under which the state database stores the recently used emoji."""
 
 
-def used_last(state: StateDb) -> list[str]:
+def recent_emoji(state: StateDb) -> list[str]:
     """Return the codes of the emoji this profile used last, newest first."""
-    kept = state.get_fact(USED, [])
-    return [each for each in kept if isinstance(each, str)][:MOST_USED] if isinstance(kept, list) else []
+    kept = state.get_fact(RECENT_FACT, [])
+    return [each for each in kept if isinstance(each, str)][:MAX_RECENT] if isinstance(kept, list) else []
 
 
-def remember(state: StateDb, code: str) -> None:
+def remember_emoji(state: StateDb, code: str) -> None:
     """Store an emoji as the last used reaction."""
-    state.set_fact(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
+    state.set_fact(RECENT_FACT, [code, *(each for each in recent_emoji(state) if each != code)][:MAX_RECENT])
 
 
 class ReactionPicker(Chooser[str | None, str]):
@@ -47,7 +47,7 @@ class ReactionPicker(Chooser[str | None, str]):
 
     def __init__(self, title: str, choices: list[Choice[str]]) -> None:
         super().__init__(title, choices, empty="No emoji found.")
-        self._names = EmojiNames()
+        self._names = EmojiSuggestions()
 
     def begin(self) -> None:
         self.run_worker(self._ask())
@@ -63,24 +63,26 @@ class ReactionPicker(Chooser[str | None, str]):
         found = super().answers(query)
         there = {each.value for each in self._choices}
         others = (each for each in self._names.named(query) if each.code not in there)
-        more = (Choice(each.code, in_columns(each.sign, each.name)) for each in others)
+        more = (Choice(each.code, emoji_label(each.sign, each.name)) for each in others)
         return [*found, *(Found(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 
-def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]) -> None:
+def choose_emoji(
+    app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
+) -> None:
     """Ask for an emoji and call `chosen` with its code.
 
     The list shows recently used emoji first, then common emoji, then the emoji that are `there`. Choosing one of `mine`
     removes that reaction.
     """
-    state, usual = app.session.state, dict(REACTIONS)
+    state, usual = app.session.state, dict(COMMON_REACTIONS)
     spelled = {code_of(sign_of(each)): each for each in (*there, *mine)}
     """Codes as the server spells them. A reaction is removed with the same spelling."""
-    codes = dict.fromkeys((*used_last(state), *usual, *spelled))
+    codes = dict.fromkeys((*recent_emoji(state), *usual, *spelled))
     choices = [
         Choice(
             code,
-            _named(code, usual),
+            _reaction_label(code, usual),
             right="your reaction · press enter to remove it" if spelled.get(code) in mine else "",
         )
         for code in codes
@@ -88,16 +90,16 @@ def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], 
 
     def picked(code: str | None) -> None:
         if code is not None:
-            remember(state, code)
+            remember_emoji(state, code)
             chosen(spelled.get(code, code))
 
     app.push_screen(ReactionPicker(title, choices), picked)
 
 
-def _named(code: str, usual: dict[str, str]) -> str:
+def _reaction_label(code: str, usual: dict[str, str]) -> str:
     """Return an emoji and its meaning as a reaction, else its Unicode name."""
     from unicodedata import name
 
     sign = sign_of(code)
     said = usual.get(code) or (name(sign[0], "").lower() if sign else "") or code
-    return in_columns(sign, said)
+    return emoji_label(sign, said)

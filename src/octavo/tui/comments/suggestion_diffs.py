@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from octavo.tui.render.comparison import PageComparison
     from octavo.tui.shell.shell import Shell
 
-Block = tuple[str, str, str]
+BlockId = tuple[str, str, str]
 """The id of a page, a revision (empty: the current one), and the key of a block."""
 
 
-class Suggested:
+class SuggestionDiffs:
     """Diffs between the suggestions of a thread's messages and the source of the block. `changed` is called when a diff
     is loaded."""
 
     def __init__(self, octavo: Callable[[], Shell], changed: Callable[[], None]) -> None:
         self._octavo, self._changed = octavo, changed
-        self._compared: dict[tuple[Block, str], PageComparison | None] = {}
+        self._compared: dict[tuple[BlockId, str], PageComparison | None] = {}
         """The diff of a block and a suggestion. None while the diff is loading, or if it could not be loaded."""
-        self._was: dict[Block, str] = {}
+        self._was: dict[BlockId, str] = {}
         self._page = ""
         """Current text of the page of the thread. Empty until it is loaded."""
-        self._fates: dict[tuple[Block, str], str] = {}
+        self._fates: dict[tuple[BlockId, str], str] = {}
         """Result of applying a suggestion to the current page. Empty until it is computed."""
 
     def page_says(self, text: str) -> None:
@@ -43,13 +43,13 @@ class Suggested:
             self._fates.clear()
             self._changed()
 
-    def _fate(self, block: Block, text: str) -> str:
+    def _fate(self, block: BlockId, text: str) -> str:
         if (block, text) not in self._fates and self._page and block in self._was:
             self._fates[block, text] = ""
             self._octavo().background(self._judge(block, text, self._page))
         return self._fates.get((block, text), "")
 
-    async def _judge(self, block: Block, text: str, page: str) -> None:
+    async def _judge(self, block: BlockId, text: str, page: str) -> None:
         done = await asyncio.to_thread(apply_suggestion, page, block[2], self._was[block], text)
         if page == self._page:
             self._fates[block, text] = done.kind
@@ -61,7 +61,7 @@ class Suggested:
         Empty if the message suggests nothing, or while a comparison is not loaded.
         """
         found = suggestions(message.body.text)
-        if not found or (block := _block_of(thread)) is None:
+        if not found or (block := _block_id(thread)) is None:
             return ()
         if missing := [each.text for each in found if (block, each.text) not in self._compared]:
             self._compared |= {(block, text): None for text in missing}
@@ -74,16 +74,16 @@ class Suggested:
         self, at: Discussion, thread: Comment, message: Comment | Reply, width: int, look: Styles
     ) -> list[Line] | None:
         """Return the lines of a message with its suggestions as word diffs. None if `compared` is empty."""
-        compared, block = self.compared(at, thread, message), _block_of(thread)
+        compared, block = self.compared(at, thread, message), _block_id(thread)
         if not compared or block is None:
             return None
         from octavo.tui.render.thread_layout import suggestion_lines  # lazy: the layout of diffs, rarely needed
 
         # The result is above the diff: the end of a long suggestion is not visible.
-        notes = [_note(self._fate(block, each.text), look) for each in suggestions(message.body.text)]
+        notes = [_result_note(self._fate(block, each.text), look) for each in suggestions(message.body.text)]
         return suggestion_lines(message.body.text, compared, width, look, notes)
 
-    async def _compare(self, at: Discussion, block: Block, wanted: list[str]) -> None:
+    async def _compare(self, at: Discussion, block: BlockId, wanted: list[str]) -> None:
         from octavo.tui.render.comparison import compare
 
         page, revision, key = block
@@ -103,7 +103,7 @@ class Suggested:
         self._changed()
 
 
-def _block_of(thread: Comment) -> Block | None:
+def _block_id(thread: Comment) -> BlockId | None:
     target = thread.target
     # An unsent comment has no revision: its block is a block of the current page.
     revision = "" if thread.id.startswith("pending-") else target.revision
@@ -112,7 +112,7 @@ def _block_of(thread: Comment) -> Block | None:
     return target.page.id, revision, target.node.id
 
 
-def _note(fate: str, look: Styles) -> list[Line]:
+def _result_note(fate: str, look: Styles) -> list[Line]:
     if fate == "same":
         return [Line([Piece(f"{look.glyphs.yes} applied to the page", look.success)])]
     if fate == "changed":

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
     from octavo.tui.shell.shell import Shell
 
-_NAME = 28
+_QUOTE_LENGTH = 28
 """The most characters of a comment in the name of its thread."""
 
 
-def _may(
+def _check_allowed(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
     """Return whether `deed` is allowed, and show the reason if it is not: no text is written that cannot be sent."""
@@ -54,7 +54,7 @@ def start_thread(
     With `quote`, the comment starts with the excerpt, because the current page does not have that text: as a fenced
     block if it `is_code`. `source` is the Markdown of the block, for a suggested change.
     """
-    if not _may(app, at, "comment"):
+    if not _check_allowed(app, at, "comment"):
         return
 
     def send(text: str) -> DurableWrite:
@@ -62,28 +62,28 @@ def start_thread(
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
-    place = f"comment {_where(at)} {page or ''} {node or ''}"
+    place = f"comment {_location_key(at)} {page or ''} {node or ''}"
     named = f"Comment on {title}"
     _compose(app, at, place, named, excerpt, send, doing="comment", said="Sending comment…", about=title, source=source)
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
     """Reply to a thread, and with `resolve` resolve it when the reply is sent."""
-    if not _may(app, at, "reply_resolve" if resolve else "reply", comment):
+    if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
     def send(text: str) -> DurableWrite:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
     resolves = resolve and comment.is_open
-    about = name(comment)
+    about = thread_label(comment)
     resolving = NewWrite(
         comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", context=about
     )
     _compose(
         app,
         at,
-        place_of_reply(at, comment),
+        reply_draft_key(at, comment),
         f"Reply to {comment.posted_by.name}" + (" and resolve the thread" if resolve else ""),
         comment.body.text,
         send,
@@ -96,13 +96,13 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
 
 def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     """Resolve an open thread, reopen a resolved one."""
-    if not _may(app, at, "resolve", comment):
+    if not _check_allowed(app, at, "resolve", comment):
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.writes.queue(NewWrite(op, "resolve the thread", context=name(comment)), said="Resolving thread…")
+        app.writes.queue(NewWrite(op, "resolve the thread", context=thread_label(comment)), said="Resolving thread…")
     else:
-        app.writes.queue(NewWrite(op, "reopen the thread", context=name(comment)), said="Reopening thread…")
+        app.writes.queue(NewWrite(op, "reopen the thread", context=thread_label(comment)), said="Reopening thread…")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -116,12 +116,12 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
     said = f"Removing {sign_of(chosen)}…" if mine else f"Reacting with {sign_of(chosen)}…"
-    app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
+    app.writes.queue(NewWrite(op, doing, context=thread_label(comment)), said=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
     """Ask for an emoji, then add or remove the reaction."""
-    if not _may(app, at, "react", comment, to):
+    if not _check_allowed(app, at, "react", comment, to):
         return
 
     from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
@@ -129,7 +129,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | 
     def chosen(code: str) -> None:
         react(app, at, comment, to, code)
 
-    reactions.pick(app, "React", my_reactions(app, to), [each.emoji for each in to.reactions], chosen)
+    reactions.choose_emoji(app, "React", my_reactions(app, to), [each.emoji for each in to.reactions], chosen)
 
 
 def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
@@ -141,11 +141,11 @@ def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
 def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Edit your comment or reply."""
     if (held := app.workspace.held(what.id)) is not None:
-        from octavo.tui.comments.pending_comments import edit_held  # few are held
+        from octavo.tui.comments.pending_comments import edit_pending  # few are held
 
-        edit_held(app, held)
+        edit_pending(app, held)
         return
-    if not _may(app, at, "edit", comment, what):
+    if not _check_allowed(app, at, "edit", comment, what):
         return
 
     def send(text: str) -> DurableWrite:
@@ -155,7 +155,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         return comments.Update(at=at, comment_id=comment.id, body=body)
 
     kind = "reply" if isinstance(what, Reply) else "comment"
-    place = f"edit {_where(at)} {comment.id} {what.id}"
+    place = f"edit {_location_key(at)} {comment.id} {what.id}"
     _compose(
         app,
         at,
@@ -165,7 +165,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
         send,
         doing=f"edit the {kind}",
         said=f"Saving {kind}…",
-        about=name(comment),
+        about=thread_label(comment),
         start=what.body.text,
         basis=Basis(what.body.markdown),
     )
@@ -174,11 +174,11 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
 def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
     if (held := app.workspace.held(what.id)) is not None:
-        from octavo.tui.comments.pending_comments import drop_held  # few are held
+        from octavo.tui.comments.pending_comments import remove_pending  # few are held
 
-        drop_held(app, held)
+        remove_pending(app, held)
         return
-    if not _may(app, at, "delete", comment, what):
+    if not _check_allowed(app, at, "delete", comment, what):
         return
     from octavo.tui.widgets.confirm import Confirm, Confirmed
 
@@ -195,7 +195,9 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), said=f"Deleting {kind}…")
+            app.writes.queue(
+                NewWrite(op, f"delete the {kind}", context=thread_label(comment)), said=f"Deleting {kind}…"
+            )
 
     said = f"“{quote_excerpt(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
@@ -254,7 +256,7 @@ def compose(
     Markdown that a suggested change starts with.
     """
     from octavo.tui.comments.composer import Composer
-    from octavo.tui.comments.mentions import People
+    from octavo.tui.comments.mentions import MentionCandidates
     from octavo.tui.reader.markdown_preview import preview
     from octavo.tui.terminal.external_editor import FileNote
 
@@ -277,7 +279,7 @@ def compose(
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         about=FileNote(title, place, state.namespace),
-        people=People(app, at),
+        people=MentionCandidates(app, at),
         can_hold=hold is not None,
         suggestion=suggestion_fence(source) if source else "",
         replies=app.settings.quick_replies,
@@ -285,23 +287,23 @@ def compose(
     app.push_screen(composer, closed)
 
 
-def name(comment: Comment) -> str:
+def thread_label(comment: Comment) -> str:
     """Return a short name of a thread: its first words and its page."""
-    said, page = first_words(comment.body.text), comment.target.page
+    said, page = short_quote(comment.body.text), comment.target.page
     title = (page.title or page.path) if page is not None else ""
     return f"{said} on {title}" if title else said
 
 
-def first_words(text: str) -> str:
+def short_quote(text: str) -> str:
     """Return the first words of a text in quotes, cut to fit a row."""
     words = plain_text(text)
-    return f"“{words if len(words) <= _NAME else words[: _NAME - 1].rstrip() + '…'}”"
+    return f"“{words if len(words) <= _QUOTE_LENGTH else words[: _QUOTE_LENGTH - 1].rstrip() + '…'}”"
 
 
-def place_of_reply(at: Discussion, comment: Comment) -> str:
+def reply_draft_key(at: Discussion, comment: Comment) -> str:
     """Return the key of the draft of a reply."""
-    return f"reply {_where(at)} {comment.id}"
+    return f"reply {_location_key(at)} {comment.id}"
 
 
-def _where(at: Discussion) -> str:
+def _location_key(at: Discussion) -> str:
     return " ".join(str(getattr(at, name)) for name in type(at).model_fields)

@@ -9,17 +9,17 @@ from typing import Literal
 from octavo.api.comments import Comment
 from octavo.documents.blocks import Block, Document
 
-_ALIKE, _SHORTEST = 0.6, 20
+_MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
 """The least similarity of two texts, and the least length of a text, to be taken for the same block."""
-_MOST_LEAVES = 4_000
+_MAX_BLOCKS = 4_000
 """Number of blocks with text above which no similar block is searched: that would block the keyboard."""
-_NOTHING = Document("", (), "")
+_EMPTY = Document("", (), "")
 
 
 class ThreadAnchors:
     """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
-    def __init__(self, document: Document = _NOTHING, *, whole: bool = True) -> None:
+    def __init__(self, document: Document = _EMPTY, *, whole: bool = True) -> None:
         """Create the index. `whole` means that the document is complete: in a partial one, missing blocks may still
         come."""
         self.document = document
@@ -38,11 +38,11 @@ class ThreadAnchors:
 
         A block is found by its key, else by its text, which the thread quotes.
         """
-        return _sorted(threads, self._exact_key)
+        return _group(threads, self._exact_key)
 
     def named(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return the same as `exact`, but find blocks only by their keys."""
-        return _sorted(threads, lambda thread: thread.target.node.id if self.has(thread) and thread.target.node else "")
+        return _group(threads, lambda thread: thread.target.node.id if self.has(thread) and thread.target.node else "")
 
     def has(self, thread: Comment) -> bool:
         """Return whether the document has a block with the key of the thread's block."""
@@ -50,7 +50,7 @@ class ThreadAnchors:
 
     def likely(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return the same as `exact`, but put threads on edited blocks on the most similar block."""
-        return _sorted(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
+        return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def since(self, thread: Comment) -> Literal["", "changed", "gone"]:
         """Return whether the block of a thread was changed or deleted. Empty if neither."""
@@ -85,19 +85,19 @@ class ThreadAnchors:
 
     def _with(self, preview: str) -> str:
         """Return the key of the first block that contains this text. Empty if none does."""
-        wanted = _said(preview)[:60]
+        wanted = _normalize(preview)[:60]
         if len(wanted) < 4:
             return ""
         return next((key for key, said in self._leaves if wanted in said), "")
 
     def like(self, words: str) -> str:
         """Return the key of the block that is most similar to the old text `words`. Empty if none is similar."""
-        wanted = _said(words)
-        if len(wanted) < _SHORTEST or len(self._leaves) > _MOST_LEAVES:
+        wanted = _normalize(words)
+        if len(wanted) < _MIN_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return ""
         from octavo.documents.diff_alignment import most_similar  # lazy: only needed for threads on edited blocks
 
-        at = most_similar(wanted, [said[: len(wanted)] for _, said in self._leaves], _ALIKE)
+        at = most_similar(wanted, [said[: len(wanted)] for _, said in self._leaves], _MIN_SIMILARITY)
         return self._leaves[at][0] if at is not None else ""
 
     @cached_property
@@ -111,10 +111,10 @@ class ThreadAnchors:
     @cached_property
     def _leaves(self) -> list[tuple[str, str]]:
         """The keys and texts of the blocks that have text of their own."""
-        return [(block.key, _said(block.plain())) for block in self._blocks if block.runs or block.text]
+        return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
 
 
-class BothSides:
+class TwoVersionAnchors:
     """Finds the blocks of threads on the old and the new version of a page."""
 
     def __init__(self, documents: tuple[Document, Document]) -> None:
@@ -149,12 +149,12 @@ class BothSides:
         return bool(says) or not (self._old.has(thread) or by_words)
 
 
-def _sorted(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
+def _group(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
     found: dict[str, list[Comment]] = {}
     for thread in threads:
         found.setdefault(key_of(thread), []).append(thread)
     return found
 
 
-def _said(words: str) -> str:
+def _normalize(words: str) -> str:
     return " ".join(words.split())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-NOTHING = "No thread is selected."
+NO_THREAD = "No thread is selected."
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ThreadTarget:
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
-def _why_not_one_by_one(target: ThreadTarget) -> str | None:
+def _why_others_selected(target: ThreadTarget) -> str | None:
     """Return why a command for one thread does not run: other threads are selected. None if no others are."""
     if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
         return None
@@ -48,7 +48,7 @@ def _why_not_one_by_one(target: ThreadTarget) -> str | None:
     )
 
 
-def _of_all(
+def _bulk_command(
     name: str,
     keys: str,
     title: str,
@@ -71,7 +71,7 @@ def _of_all(
         if not target.ticked:
             one(app, target)
         elif writes:
-            several(app, bulk_actions.choose(app, name, target.ticked), target.untick)
+            several(app, bulk_actions.select_actionable(app, name, target.ticked), target.untick)
         else:
             several(app, BulkSelection(name, target.ticked), target.untick)
 
@@ -79,13 +79,13 @@ def _of_all(
         if not writes:
             return None
         if target.ticked:
-            return bulk_actions.why_not(app, name, target.ticked)
+            return bulk_actions.why_not_any(app, name, target.ticked)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
     return Command(name, keys, title, help, run, why_not, called, shown=shown, key_display=key_display, writes=writes)
 
 
-def _of_one(
+def _single_command(
     name: str,
     keys: str,
     title: str,
@@ -98,7 +98,7 @@ def _of_one(
     """Return a command for one thread at a time."""
 
     def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
-        return _why_not_one_by_one(target) or why_not(app, target)
+        return _why_others_selected(target) or why_not(app, target)
 
     return Command(name, keys, title, help, run, why_not_now, shown=False, writes=writes)
 
@@ -114,7 +114,7 @@ def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
     return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 
-def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
+def _why_not_allowed(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
     return lambda app, target: not_allowed_with(app, target.at, deed, target.thread, target.message)
 
 
@@ -131,7 +131,7 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
         thread_actions.start_thread(app, target.at, page=page.id, node=None, title=title, excerpt=name)
 
 
-def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
+def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
     if target.address and not app.session.is_here:
         return None
     from octavo.tui.shell.outside import said_without_address
@@ -139,7 +139,7 @@ def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
     return said_without_address(app, "comment")
 
 
-def _open(app: Shell, target: ThreadTarget) -> None:
+def _open_in_browser(app: Shell, target: ThreadTarget) -> None:
     from octavo.tui.shell.outside import open_outside
 
     open_outside(app, target.address)
@@ -148,27 +148,27 @@ def _open(app: Shell, target: ThreadTarget) -> None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _of_all("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, called=_resolve_label,
+        _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, called=_resolve_label,
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
-        _of_all("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
+        _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
-        _of_one("new", "C", "Comment on page", "Comment on this thread's page",
+        _single_command("new", "C", "Comment on page", "Comment on this thread's page",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
-        _of_all("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
+        _bulk_command("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),
-        _of_all("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
+        _bulk_command("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
                 one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), several=bulk_actions.react),
-        _of_one("edit", "e", "Edit", "Edit your comment",
-                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _may_not("edit"), writes=True),
-        _of_one("delete", "X", "Delete", "Delete your comment",
-                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _may_not("delete"), writes=True),
-        _of_all("copy", "y", "Copy text", "Copy the text of the selected threads",
+        _single_command("edit", "e", "Edit", "Edit your comment",
+                lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _why_not_allowed("edit"), writes=True),
+        _single_command("delete", "X", "Delete", "Delete your comment",
+                lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _why_not_allowed("delete"), writes=True),
+        _bulk_command("copy", "y", "Copy text", "Copy the text of the selected threads",
                 one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of the comment."), several=bulk_actions.copy),
-        _of_one("copy_address", "Y", "Copy link", "Copy a link to the comment",
-                lambda app, target: clipboard.copy(app, target.address, "Copied the link to the comment."), _why_no_address),
-        _of_one("open_browser", "o", "Open in browser", "Open the comment in the browser", _open, _why_no_address),
+        _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",
+                lambda app, target: clipboard.copy(app, target.address, "Copied the link to the comment."), _why_no_link),
+        _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser", _open_in_browser, _why_no_link),
     ),
     context="comments",
-    nothing=NOTHING,
+    nothing=NO_THREAD,
 )  # fmt: skip
 """Commands for a thread. In the list of threads most of them act on the selected threads."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-SHEET: Commands[ThreadSheet] = Commands(
+THREAD_DIALOG: Commands[ThreadDialog] = Commands(
     "thread",
     (
         Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, sheet: sheet.go(1)),
@@ -54,11 +54,11 @@ SHEET: Commands[ThreadSheet] = Commands(
 )
 
 
-LEAST_COLUMN, WIDEST = 40, 76
+MIN_COLUMN, MAX_WIDTH = 40, 76
 """The least width of a column beside the text, and the most width of a thread, in cells."""
 BELOW_PANES = 3
 """Number of screen rows below the panes: a line, the status and the keys."""
-RESIZED = 0.1
+RESIZE_DELAY = 0.1
 """Seconds after a resize until the page is laid out again."""
 
 
@@ -69,7 +69,7 @@ class Placement(NamedTuple):
     covers: int
 
 
-def placed(screen: Size, pane: Region, text_width: int) -> Placement:
+def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     """Return where to place a thread: beside the text of `pane` if a column fits there, else over its lower half.
 
     `text_width` is the width of the text in cells. If the pane is not visible, use the lower half of the screen.
@@ -78,15 +78,15 @@ def placed(screen: Size, pane: Region, text_width: int) -> Placement:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
     left = pane.x + min(text_width, pane.width)
-    if (room := screen.width - left) >= LEAST_COLUMN:
-        width = min(room, max(WIDEST, screen.width - pane.right))
+    if (room := screen.width - left) >= MIN_COLUMN:
+        width = min(room, max(MAX_WIDTH, screen.width - pane.right))
         return Placement(Region(screen.width - width, pane.y, width, pane.height), 0)
     height = min(pane.height, max(8, pane.height // 2))
-    left = pane.x if screen.width - pane.x >= WIDEST else 0
+    left = pane.x if screen.width - pane.x >= MAX_WIDTH else 0
     return Placement(Region(left, pane.bottom - height, screen.width - left, height), height)
 
 
-class ThreadSheet(Dialog[None]):
+class ThreadDialog(Dialog[None]):
     """A dialog with a thread and its keys, which never covers its block. `t` and `T` go to the next and the previous
     thread, and the page follows."""
 
@@ -99,7 +99,7 @@ class ThreadSheet(Dialog[None]):
         "This dialog shows one thread and its replies. Press c to reply, d to resolve or reopen the thread, "
         "+ to react to the selected comment, or t to go to the next thread. Press esc to close the thread."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SHEET,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD_DIALOG,)
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class ThreadSheet(Dialog[None]):
         self._pane.cover(0)
 
     def on_resize(self, event: Resize) -> None:
-        self.set_timer(RESIZED, self._stand)
+        self.set_timer(RESIZE_DELAY, self._stand)
 
     def _stand(self) -> None:
         """Place the dialog, and scroll the block of the thread into view."""
@@ -159,7 +159,7 @@ class ThreadSheet(Dialog[None]):
         """Place the dialog beside or below the pane."""
         pane = self._pane
         on_show = pane.region if pane.is_running and pane.display else Region()
-        place = placed(self.app.size, on_show, pane.painter.text_width if on_show.area else 0)
+        place = placement_for(self.app.size, on_show, pane.painter.text_width if on_show.area else 0)
         pane.cover(place.covers)
         if place != self._placed:
             self._placed = place

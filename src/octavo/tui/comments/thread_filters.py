@@ -63,7 +63,7 @@ class ThreadFilter:
     holds: Callable[[Thread], bool] = field(compare=False)
 
 
-def belongs(thread: Thread, section: str, me: str) -> bool:
+def is_in_section(thread: Thread, section: str, me: str) -> bool:
     """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`.
 
     Each thread is in exactly one of `open`, `resolved` and `reviews`.
@@ -80,7 +80,7 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
     return True
 
 
-def offered(
+def available_filters(
     threads: Sequence[Thread], holding: Sequence[ThreadFilter], now: datetime, me: str
 ) -> list[tuple[ThreadFilter, int]]:
     """Return the filters that can be added to the active filters (`holding`), each with the number of threads it would
@@ -89,15 +89,15 @@ def offered(
     A new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned.
     """
     found = []
-    for each in _known(threads, now, me):
-        among = narrowed(threads, [other for other in holding if other.kind != each.kind])
+    for each in _all_filters(threads, now, me):
+        among = filter_threads(threads, [other for other in holding if other.kind != each.kind])
         left = sum(map(each.holds, among))
         if each not in holding and 0 < left < len(among):
             found.append((each, left))
     return found
 
 
-def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
+def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
     found = [
         ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
@@ -106,18 +106,18 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
         ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
-        found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
+        found.append(ThreadFilter("Age", name, _posted_since(now - timedelta(days=days))))
     for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
-        found.append(ThreadFilter("Age", name, _before(now - timedelta(days=days))))
+        found.append(ThreadFilter("Age", name, _posted_before(now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (person, name), _ in people.most_common():
-        found.append(ThreadFilter("Author", f"by {name}", _by(person)))
+        found.append(ThreadFilter("Author", f"by {name}", _posted_by(person)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        found.append(ThreadFilter("Location", f"in {place}", _in(place)))
+        found.append(ThreadFilter("Location", f"in {place}", _in_place(place)))
     return found
 
 
-def narrowed(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Thread]:
+def filter_threads(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Thread]:
     """Return the threads that match all filters in `by`."""
     return [thread for thread in threads if all(each.holds(thread) for each in by)]
 
@@ -143,17 +143,17 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
 """The orders of the list: the name and the sort key of each."""
 
 
-def _since(moment: datetime) -> Callable[[Thread], bool]:
+def _posted_since(moment: datetime) -> Callable[[Thread], bool]:
     return lambda thread: thread.posted_at >= moment
 
 
-def _before(moment: datetime) -> Callable[[Thread], bool]:
+def _posted_before(moment: datetime) -> Callable[[Thread], bool]:
     return lambda thread: thread.posted_at < moment
 
 
-def _by(person: str) -> Callable[[Thread], bool]:
+def _posted_by(person: str) -> Callable[[Thread], bool]:
     return lambda thread: thread.comment.posted_by.id == person
 
 
-def _in(place: str) -> Callable[[Thread], bool]:
+def _in_place(place: str) -> Callable[[Thread], bool]:
     return lambda thread: thread.place == place

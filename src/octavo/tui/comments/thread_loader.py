@@ -19,14 +19,14 @@ from octavo.data.sync_queue import Rank
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.shell.view import View
 
-REACH = 100
+BATCH = 100
 """Number of spaces, and of change requests per status, whose threads are loaded at first and with each further step.
 Each needs its own request, and a server may have thousands."""
-MANY = 2000
+LONG_LIST = 2000
 """Number of threads from which rebuilding the list takes noticeable time."""
 
 
-class Place(NamedTuple):
+class ThreadSource(NamedTuple):
     """A space or change request with threads: its label, and the number of open comments that the server reports."""
 
     key: str
@@ -35,17 +35,17 @@ class Place(NamedTuple):
     open: int
 
 
-def of_spaces(these: Iterable[Space]) -> list[Place]:
+def space_sources(these: Iterable[Space]) -> list[ThreadSource]:
     """Return the spaces as places, in the same order."""
-    return [Place(f"space {each.id}", each.ref, each.title.upper(), each.comments) for each in these]
+    return [ThreadSource(f"space {each.id}", each.ref, each.title.upper(), each.comments) for each in these]
 
 
-def of_change_requests(these: Iterable[ChangeRequest], of: Iterable[Space]) -> list[Place]:
+def change_request_sources(these: Iterable[ChangeRequest], of: Iterable[Space]) -> list[ThreadSource]:
     """Return the change requests as places, in the same order. Their labels begin with the title of the space, if `of`
     has it."""
     titles = {space.id: f"{space.title.upper()} · " for space in of}
     return [
-        Place(
+        ThreadSource(
             f"change request {each.id}",
             ChangeRequestRef(space_id=each.space, change_request_id=each.id),
             f"{titles.get(each.space, '')}#{each.number} {each.title}",
@@ -56,12 +56,12 @@ def of_change_requests(these: Iterable[ChangeRequest], of: Iterable[Space]) -> l
     ]
 
 
-def reached(places: Sequence[Place], asked: Collection[str], reach: int) -> list[Place]:
+def sources_to_load(places: Sequence[ThreadSource], asked: Collection[str], reach: int) -> list[ThreadSource]:
     """Return the places to load: first those that are loaded already, then those with open comments, then the others."""
     return sorted(places, key=lambda each: (each.key not in asked, each.open <= 0))[:reach]
 
 
-class AllThreads:
+class ThreadLoader:
     """Loads the threads of an organization, place by place. `show` is called after new threads have arrived."""
 
     def __init__(self, view: View, show: Callable[[], None], show_less: Callable[[], None]) -> None:
@@ -69,11 +69,11 @@ class AllThreads:
         self._view, self._show, self._show_less = view, show, show_less
         self._lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Open change requests by status."""
-        self.asked: dict[str, Place] = {}
+        self.asked: dict[str, ThreadSource] = {}
         """The places whose threads are loaded or loading, by key, in order."""
         self._found: dict[str, Snapshot[ListPage[Comment]]] = {}
         """The threads of each place, as far as they are loaded."""
-        self.places, self._reach = 0, REACH
+        self.places, self._reach = 0, BATCH
         """Number of places, and the most places of a kind to load."""
         self._shown = 0
         self._waits = False
@@ -84,7 +84,7 @@ class AllThreads:
         self.asked.clear()
         self._found.clear()
         self._lists.clear()
-        self.places, self._reach = 0, REACH
+        self.places, self._reach = 0, BATCH
         for status in UNDECIDED:
             op = change_requests_of(organization.id, status)
             self._view.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
@@ -100,11 +100,11 @@ class AllThreads:
         if workspace.organization is None:
             return
         spaces = workspace.spaces.value.items if workspace.spaces.value else ()
-        kinds = [of_spaces(spaces)]
-        kinds += [of_change_requests(each.value.items, spaces) for each in self._lists.values() if each.value]
+        kinds = [space_sources(spaces)]
+        kinds += [change_request_sources(each.value.items, spaces) for each in self._lists.values() if each.value]
         self.places = sum(map(len, kinds))
         before = self.asked
-        self.asked = {each.key: each for kind in kinds for each in reached(kind, before, self._reach)}
+        self.asked = {each.key: each for kind in kinds for each in sources_to_load(kind, before, self._reach)}
         for key in before.keys() - self.asked.keys():
             self._view.follow(key, None)
             self._found.pop(key, None)
@@ -116,10 +116,10 @@ class AllThreads:
     def ask_more(self) -> None:
         """Load more places, once all requested ones have loaded."""
         if not self.is_loading:
-            self._reach += REACH
+            self._reach += BATCH
             self.follow_places()
 
-    def _show_place(self, place: Place, snapshot: Snapshot[ListPage[Comment]]) -> None:
+    def _show_place(self, place: ThreadSource, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._found[place.key] = snapshot
         if isinstance(place.at, ChangeRequestRef) and snapshot.value is not None:
             self._view.shell.workspace.count_open_comments(place.at.change_request_id, snapshot.value)
@@ -142,7 +142,7 @@ class AllThreads:
         at the end."""
         answers = self._found.values()
         known = sum(len(each.value.items) for each in answers if each.value is not None)
-        is_much = known < MANY or abs(known - self._shown) * 8 >= self._shown
+        is_much = known < LONG_LIST or abs(known - self._shown) * 8 >= self._shown
         return is_much or not any(each.loading for each in answers) or any(each.pending for each in answers)
 
     def take(self) -> list[Thread]:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from octavo.tui.shell.view import View
     from octavo.tui.widgets.row_list import Rows
 
-_BEFORE = 20
+_CONTEXT = 20
 """Characters shown before the word that was found."""
 
 
-class ThreadWords:
+class ThreadSearchText:
     """The searchable texts of a list of threads. Replies are those in the search index, read each time the user starts
     to filter."""
 
@@ -31,7 +31,7 @@ class ThreadWords:
 
     def all_of(self, thread: Thread) -> str:
         """Return all searchable text of a thread, with its author and location."""
-        return " ".join((_own(thread), _quoted(thread), *self._replies_to(thread)))
+        return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
     def found_in(self, thread: Thread, words: Sequence[str]) -> str:
         """Return where the filter finds `words` (case-folded) outside of the visible text of a thread, such as `in a
@@ -39,15 +39,17 @@ class ThreadWords:
 
         Empty if the visible text has all of them.
         """
-        own = fold(_own(thread))
+        own = fold(_own_text(thread))
         missing = [word for word in words if word not in own]
-        said = [("in a reply", each) for each in self._replies_to(thread)] + [("in the quoted text", _quoted(thread))]
+        said = [("in a reply", each) for each in self._replies_to(thread)] + [
+            ("in the quoted text", _quoted_text(thread))
+        ]
         for where, text in said:
             shown = plain_text(text)
             folded = FoldedText(shown)
             found = [place.start for word in missing for place in islice(folded.find(word), 1)]
             if found:
-                start = max(0, min(found) - _BEFORE)
+                start = max(0, min(found) - _CONTEXT)
                 start = shown.find(" ", start, min(found)) + 1 if start else 0
                 return f"{where}: {'…' if start else ''}{shown[start:]}"
         return ""
@@ -75,10 +77,10 @@ class ThreadWords:
         return self._replies.get((thread.at, thread.comment.id), ())
 
 
-def _own(thread: Thread) -> str:
+def _own_text(thread: Thread) -> str:
     return f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.place}"
 
 
-def _quoted(thread: Thread) -> str:
+def _quoted_text(thread: Thread) -> str:
     node = thread.comment.target.node
     return (node.preview or "") if node is not None else ""

@@ -23,8 +23,8 @@ from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import sign_of
 from octavo.documents.suggestions import suggestions
 from octavo.tui.comments.discard_commands import UNSENT
-from octavo.tui.comments.suggestion_diffs import Suggested
-from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment
+from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
+from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, ThreadTarget, is_own_comment
 from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
@@ -38,14 +38,14 @@ from octavo.tui.widgets.wording import long_age, plural
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-_DRAFT_MOST = 4
+_MAX_DRAFT_LINES = 4
 """The most lines of a draft shown below a thread."""
-_ABOUT_MOST = 4
+_MAX_QUOTE_LINES = 4
 """The most lines of quoted block text shown above a thread."""
 
 
 @dataclass(frozen=True)
-class Part:
+class MessageLayout:
     """A message of the thread as laid out: its lines, and the number of the first line."""
 
     message: Comment | Reply
@@ -53,7 +53,7 @@ class Part:
     lines: tuple[Line, ...]
 
 
-_OF_ONE: Commands[ThreadTarget] = (
+_SINGLE_THREAD: Commands[ThreadTarget] = (
     THREAD.changed("reply", id="thread.reply", help="Reply to this thread")
     .changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
     .changed("reply_resolve", id="thread.reply_resolve", help="Reply to this thread and resolve it")
@@ -66,7 +66,7 @@ _OF_ONE: Commands[ThreadTarget] = (
     .about(
         lambda view: view.thread_target if view.not_for_this() is None else None,
         context="threads",
-        nothing=lambda view: view.not_for_this() or NOTHING,
+        nothing=lambda view: view.not_for_this() or NO_THREAD,
     )
 )
 """Commands for the thread, or for its selected comment."""
@@ -116,10 +116,10 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         MESSAGES.only("open"),
-        _OF_ONE.only("reply"),
-        _OF_ONE.only("resolve", "reply_resolve", "react"),
+        _SINGLE_THREAD.only("reply"),
+        _SINGLE_THREAD.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
-        _OF_ONE.only("edit", "delete", "copy"),
+        _SINGLE_THREAD.only("edit", "delete", "copy"),
         UNSENT.changed(
             "discard", id="thread.discard", help="Discard your unsent drafts in this thread (press u to undo)"
         ),
@@ -140,7 +140,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._about = ""
         self._on_page = False
         self._head: list[Line] = []
-        self._parts: list[Part] = []
+        self._parts: list[MessageLayout] = []
         self._cursor = 0
         self._subscriptions = Subscriptions(self)
         self.not_for_this: Callable[[], str | None] = lambda: None
@@ -148,7 +148,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._look = Styles()
         self._drafts: list[Line] = []
         """The lines of unsent drafts below the last message."""
-        self._suggested = Suggested(lambda: self.shell, self._arrange)
+        self._suggested = SuggestionDiffs(lambda: self.shell, self._arrange)
 
     @property
     def shell(self) -> Shell:
@@ -247,7 +247,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             messages: list[Comment | Reply] = [self.comment, *replies]
             for message in messages:
                 lines = tuple(self._set(message, width))
-                self._parts.append(Part(message, top, lines))
+                self._parts.append(MessageLayout(message, top, lines))
                 top += len(lines) + 1
         self._cursor = min(self._cursor, max(0, len(self._parts) - 1))
         self._drafts = self._set_drafts(width)
@@ -266,9 +266,9 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         said = " ".join((target.node.preview or "").split()) if target.node is not None else ""
         if said:
             wrapped = wrap([Piece(said, look.muted)], max(16, width - 3))
-            cut = len(wrapped) > _ABOUT_MOST
-            for number, pieces in enumerate(wrapped[:_ABOUT_MOST]):
-                more = [Piece("…", look.muted)] if cut and number == _ABOUT_MOST - 1 else []
+            cut = len(wrapped) > _MAX_QUOTE_LINES
+            for number, pieces in enumerate(wrapped[:_MAX_QUOTE_LINES]):
+                more = [Piece("…", look.muted)] if cut and number == _MAX_QUOTE_LINES - 1 else []
                 lines.append(Line([Piece(f" {look.glyphs.rail} ", look.note), *pieces, *more]))
         if target.page is not None and target.page.outdated and not self._on_page:
             lines.append(Line([Piece(" "), Piece("Outdated: the block was deleted from the page.", look.muted)]))
@@ -343,8 +343,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             head = [Piece(f"{look.glyphs.pen} ", style), Piece(what, style)]
             wrapped = wrap([Piece(words, look.muted)], max(16, width - 3))
             lines.append(Line([Piece(" "), *head]))
-            lines += [Line([Piece("   "), *line]) for line in wrapped[:_DRAFT_MOST]]
-            if len(wrapped) > _DRAFT_MOST:
+            lines += [Line([Piece("   "), *line]) for line in wrapped[:_MAX_DRAFT_LINES]]
+            if len(wrapped) > _MAX_DRAFT_LINES:
                 lines[-1] = Line([*lines[-1].pieces, Piece("…", look.muted)])
         keys = [Piece("c", look.accent), Piece(" continue   ", look.muted)] if drafts[0].kind == "reply" else []
         keys += [Piece("ctrl+x", look.accent), Piece(" discard", look.muted)]
@@ -384,7 +384,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         width, line_number = self.size.width, y + self.scroll_offset.y
         if self.comment is None:
             return Strip.blank(width, self.rich_style)
-        here: Part | None = None
+        here: MessageLayout | None = None
         for part in self._parts:
             if part.top <= line_number < part.top + len(part.lines):
                 here = part

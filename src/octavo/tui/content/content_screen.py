@@ -17,11 +17,11 @@ from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation
-from octavo.tui.content.open_space import SpaceReading
+from octavo.tui.content.open_space import OpenSpace
 from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.content.space_list import Spaces
+from octavo.tui.content.space_list import SpaceList
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.content.visit import Visit
+from octavo.tui.content.visit import VisitedPage
 from octavo.tui.reader.link_following import copy_address, follow
 from octavo.tui.reader.link_names import look_for_new_specifications, name_again
 from octavo.tui.reader.page_view import PageView
@@ -45,7 +45,7 @@ def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:
     return view.focused is None or view.focused.id != "spaces"
 
 
-def _way_up(app: Shell, view: ContentScreen) -> str | None:
+def _up_label(app: Shell, view: ContentScreen) -> str | None:
     focused = view.focused
     if focused is None or focused.id == "pages":
         return None
@@ -56,7 +56,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
     return "Open a page first. Press enter on a page to open it." if view.reading.page is None else None
 
 
-def _reads_on(step: int, why: str) -> Callable[[Shell, ContentScreen], str | None]:
+def _why_no_neighbor(step: int, why: str) -> Callable[[Shell, ContentScreen], str | None]:
     """Return a check that explains why there is no page `step` pages after the open page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
@@ -78,13 +78,13 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_leave(), called=_way_up, there=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_leave(), called=_up_label, there=_is_below_spaces),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
-                run=lambda _, view: view.reading.go_on(1), why_not=_reads_on(1, "This is the last page in the space."), shown=False),
+                run=lambda _, view: view.reading.go_on(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
-                run=lambda _, view: view.reading.go_on(-1), why_not=_reads_on(-1, "This is the first page in the space."), shown=False),
+                run=lambda _, view: view.reading.go_on(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
@@ -117,8 +117,8 @@ class ContentScreen(View, CopiesLater):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reading: SpaceReading = SpaceReading(self)
-        self.spaces = Spaces(self, self.reading)
+        self.reading: OpenSpace = OpenSpace(self)
+        self.spaces = SpaceList(self, self.reading)
         self.target = self.reading.target
         self.authoring = Authoring(self, self.target)
         self.page_discussion = PageDiscussion(self, self.reading.threads)
@@ -168,10 +168,10 @@ class ContentScreen(View, CopiesLater):
     # Location
 
     @property
-    def here(self) -> Visit | None:
+    def here(self) -> VisitedPage | None:
         return self.reading.here
 
-    def show_again(self, visit: Visit) -> None:
+    def show_again(self, visit: VisitedPage) -> None:
         self.reading.show_again(visit)
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.page_comments import ShowsDiscussion
+from octavo.tui.comments.page_comments import DiscussionView
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.tree import Node, Tree
 
 
-class Trees(Protocol):
+class SpaceTrees(Protocol):
     """A tree of spaces, and a tree of the pages of the open space."""
 
     @property
@@ -39,14 +39,14 @@ class Trees(Protocol):
         """Return the tree that has the focus. None if neither has."""
 
 
-class ShowsSpace(ShowsPage, Protocol):
+class SpaceView(ShowsPage, Protocol):
     """A view with a tree of spaces, a tree of the pages of the open space, and the open page."""
 
     @property
-    def nav(self) -> Trees: ...
+    def nav(self) -> SpaceTrees: ...
 
     @property
-    def threads(self) -> KnowsUnsent: ...
+    def threads(self) -> SpaceDiscussion: ...
 
     def draw_pages(self) -> None:
         """Update the rows of the page tree."""
@@ -55,7 +55,7 @@ class ShowsSpace(ShowsPage, Protocol):
         """Update the path in the status line."""
 
 
-class KnowsUnsent(ShowsDiscussion, Protocol):
+class SpaceDiscussion(DiscussionView, Protocol):
     """Threads on the pages of a space, and your unsent drafts there."""
 
     def unsent_by_page(self) -> Mapping[str, Sequence[UnsentText]]:
@@ -68,7 +68,7 @@ class KnowsUnsent(ShowsDiscussion, Protocol):
 class CursorTarget:
     """The target of the keys. It is never the open page while another row of a tree is selected."""
 
-    def __init__(self, screen: View, shown: ShowsSpace) -> None:
+    def __init__(self, screen: View, shown: SpaceView) -> None:
         self._screen, self._shown = screen, shown
         self.unsent: frozenset[str] = frozenset()
         """Ids of the pages with an unsent draft from the editor."""
@@ -244,12 +244,12 @@ def _copy_row(app: Shell, target: CursorTarget) -> None:
         clipboard.copy(app, text, f"Copied the {what} of {row.label}.")
 
 
-def _copy_row_address(app: Shell, target: CursorTarget) -> None:
+def _copy_row_link(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None and (address := target.address_of_row()):
         clipboard.copy(app, address, f"Copied the link to {row.label}.")
 
 
-def _open_row(app: Shell, target: CursorTarget) -> None:
+def _open_row_in_browser(app: Shell, target: CursorTarget) -> None:
     if address := target.address_of_row():
         open_address(app, address, "page")
 
@@ -264,9 +264,9 @@ ROW: Commands[CursorTarget] = Commands(
         Command("yank", "y", "Copy path", "Copy the path of the page, or the title of the space",
                 run=_copy_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy a link to the page or space",
-                run=_copy_row_address, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+                run=_copy_row_link, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
         Command("open_browser", "o", "Open in browser", "Open the page or space in the browser",
-                run=_open_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+                run=_open_row_in_browser, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
     ),
     context="table of contents",
     find=lambda view: view.target,
@@ -299,21 +299,21 @@ def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
     return _why_no_page(app, target, "backlinks") or app.session.live.unavailable(ListToPage)
 
 
-def _files(app: Shell, target: CursorTarget) -> None:
+def _open_files(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.files import FilesScreen
 
     if (space := target.space) is not None:
         app.push_screen(FilesScreen(space))
 
 
-def _links(app: Shell, target: CursorTarget) -> None:
+def _open_links(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.links import LinksScreen
 
     if (space := target.space) is not None:
         app.push_screen(LinksScreen(space, target.page))
 
 
-def _backlinks(app: Shell, target: CursorTarget) -> None:
+def _open_backlinks(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.links import LinksScreen
 
     space, page = target.space, target.page
@@ -321,7 +321,7 @@ def _backlinks(app: Shell, target: CursorTarget) -> None:
         app.push_screen(LinksScreen(space, page, begin="here"))
 
 
-def _history(app: Shell, target: CursorTarget) -> None:
+def _open_history(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.page_history import PageHistoryScreen
 
     space, page = target.space, target.page
@@ -329,23 +329,23 @@ def _history(app: Shell, target: CursorTarget) -> None:
         app.push_screen(PageHistoryScreen(space, *page))
 
 
-def _keeping(app: Shell, target: CursorTarget) -> bool:
+def _is_offline(app: Shell, target: CursorTarget) -> bool:
     space = target.space
     return space is not None and app.session.offline.get(space.id) is not None
 
 
 def _keep_offline(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.offline_copies import keep
+    from octavo.tui.content.offline_copies import download
 
     if (space := target.space) is not None:
-        keep(app, space)
+        download(app, space)
 
 
-def _let_go(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.offline_copies import let_go
+def _remove_offline(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.offline_copies import remove
 
     if (space := target.space) is not None:
-        let_go(app, space.id)
+        remove(app, space.id)
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
@@ -355,7 +355,7 @@ def _export(app: Shell, target: CursorTarget) -> None:
         choose(app, space.ref, space.title, target.page)
 
 
-def _access(app: Shell, target: CursorTarget) -> None:
+def _open_access(app: Shell, target: CursorTarget) -> None:
     row, space = target.row, target.space
     if space is not None:
         app.go(ToAccess(space.ref))
@@ -374,15 +374,15 @@ SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
         Command("access", "A", "Access", "Show who has access and why",
-                run=_access, why_not=_why_no_access, shown=False),
-        Command("files", "F", "Files", "Show the files in this space and where they are used", run=_files, why_not=_why_no_space, shown=False),
-        Command("links", "L", "Links", "Show the links in this space, broken links first", run=_links, why_not=_why_no_links, shown=False),
+                run=_open_access, why_not=_why_no_access, shown=False),
+        Command("files", "F", "Files", "Show the files in this space and where they are used", run=_open_files, why_not=_why_no_space, shown=False),
+        Command("links", "L", "Links", "Show the links in this space, broken links first", run=_open_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Make available offline", "Download this space for offline use",
-                run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _keeping(app, target)),
+                run=_keep_offline, why_not=_why_no_space, there=lambda app, target: not _is_offline(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
-                run=_keep_offline, why_not=_why_no_space, there=_keeping),
+                run=_keep_offline, why_not=_why_no_space, there=_is_offline),
         Command("let_go", "", "Remove offline copy", "Delete the offline copy of this space",
-                run=_let_go, why_not=_why_no_space, there=_keeping),
+                run=_remove_offline, why_not=_why_no_space, there=_is_offline),
     ),
 )  # fmt: skip
 """Commands that open other views of a space."""
@@ -390,9 +390,9 @@ PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
-                run=_backlinks, why_not=_why_no_backlinks, shown=False),
+                run=_open_backlinks, why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
-                run=_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
+                run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
     ),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
+from octavo.tui.content.link_locations import location_key, open_location, page_title, page_trails
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.exporting import save_file
 from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
@@ -101,7 +101,7 @@ class FilesScreen(ListView[File]):
         )  # fmt: skip
         uses: Rows[Location] = Rows(
             self._draw_use,
-            key=key_of,
+            key=location_key,
             two_lines=True,
             empty="No page in this space uses this file.",
             id="uses",
@@ -140,7 +140,7 @@ class FilesScreen(ListView[File]):
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None:
-            self._trails = trails(snapshot.value)
+            self._trails = page_trails(snapshot.value)
             self.uses.redraw()
 
     def draw_list(self) -> None:
@@ -175,10 +175,10 @@ class FilesScreen(ListView[File]):
 
     def _draw_use(self, place: Location) -> Row:
         page = place.page.id if place.page else ""
-        same = [key_of(each) for each in self.uses.items if each.page is not None and each.page.id == page]
-        which = f"{same.index(key_of(place)) + 1} of {len(same)}" if len(same) > 1 else ""
+        same = [location_key(each) for each in self.uses.items if each.page is not None and each.page.id == page]
+        which = f"{same.index(location_key(place)) + 1} of {len(same)}" if len(same) > 1 else ""
         return Row(
-            text=title_of(place),
+            text=page_title(place),
             right=Content.styled(which, "$octavo-muted"),
             below=self._trails.get(page) or self.space.title,
         )
@@ -221,7 +221,7 @@ class FilesScreen(ListView[File]):
 
     def _show_uses(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         if snapshot.value is not None:
-            places = {key_of(each): each for each in snapshot.value.items}
+            places = {location_key(each): each for each in snapshot.value.items}
             pages = {each.page.id for each in places.values() if each.page}
             self.uses.show(list(places.values()))
             self.uses.state.lacks(snapshot.value.unreadable)
@@ -250,4 +250,4 @@ class FilesScreen(ListView[File]):
     @on(Lines.Chosen, "#uses")
     def _use_chosen(self) -> None:
         if self.uses.item is not None:
-            go_to(self.shell, self.space.id, self.uses.item)
+            open_location(self.shell, self.space.id, self.uses.item)

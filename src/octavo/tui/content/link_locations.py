@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def part_of(location: Location) -> str:
+def target_in_page(location: Location) -> str:
     """Return the block or heading of a location. Empty if it is the whole page."""
     inside = location.internal_location
     return (inside.node or inside.anchor or "") if inside is not None else ""
 
 
-def key_of(location: Location) -> str:
+def location_key(location: Location) -> str:
     """Return the key that identifies a location on a page."""
-    return f"{location.page.id if location.page else ''} {part_of(location)}"
+    return f"{location.page.id if location.page else ''} {target_in_page(location)}"
 
 
-def title_of(location: Location) -> str:
+def page_title(location: Location) -> str:
     """Return the title of the page of a location."""
     return (location.page.title if location.page else "") or "Untitled"
 
 
-def trails(tree: PageTree) -> dict[str, str]:
+def page_trails(tree: PageTree) -> dict[str, str]:
     """Return the titles of the ancestors of each page, from the root, joined by ›. Empty for pages at the root."""
     found: dict[str, str] = {}
     waiting = [(page, "") for page in tree.pages]
@@ -40,15 +40,15 @@ def trails(tree: PageTree) -> dict[str, str]:
     return found
 
 
-def go_to(app: Shell, space_id: str, location: Location) -> None:
+def open_location(app: Shell, space_id: str, location: Location) -> None:
     """Open the page of a location at its block."""
     page = location.page
     if page is None:
         app.say("Could not open the page: the server did not return the page. Press r to refresh.", tone="care")
     elif page.type != "document":
         app.say(
-            f"“{title_of(location)}” is not a page, so it cannot be opened. Edit the item in the table of contents.",
+            f"“{page_title(location)}” is not a page, so it cannot be opened. Edit the item in the table of contents.",
             tone="care",
         )
     else:
-        app.go(ToPage(space_id, page.id, part_of(location)))
+        app.go(ToPage(space_id, page.id, target_in_page(location)))

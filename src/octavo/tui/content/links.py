@@ -19,7 +19,7 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
-from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
+from octavo.tui.content.link_locations import location_key, open_location, page_title, page_trails, target_in_page
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.list_view import SECTIONS, ListView
 from octavo.tui.shell.shell import Shell
@@ -49,7 +49,7 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 
 @dataclass(frozen=True)
-class Place:
+class LinkLocation:
     """A link on a page. A link that a page has twice has two of these."""
 
     place: Location
@@ -63,17 +63,17 @@ class Place:
 
     @property
     def key(self) -> str:
-        return f"{key_of(self.place)} {self.kind} {self.target} {self.address}"
+        return f"{location_key(self.place)} {self.kind} {self.target} {self.address}"
 
 
-def _why_no_address(app: Shell, each: Place) -> str | None:
+def _why_no_url(app: Shell, each: LinkLocation) -> str | None:
     return None if each.address else f"This link points to “{each.target}” by ID, so there is no URL to copy."
 
 
-LINK: Commands[Place] = Commands(
+LINK: Commands[LinkLocation] = Commands(
     "link",
     (
-        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_address,
+        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
                 run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
     ),
     nothing="Select a link first.",
@@ -86,7 +86,7 @@ LINKS: Commands[LinksScreen] = Commands(
 )
 
 
-class LinksScreen(ListView[Place]):
+class LinksScreen(ListView[LinkLocation]):
     """The links grouped by page on the left, the details of the selected link on the right."""
 
     VIEW = "content"
@@ -106,17 +106,17 @@ class LinksScreen(ListView[Place]):
         self._begin = begin
         self._links: Snapshot[ListPage[Link]] = Snapshot(loading=True)
         self._here: Snapshot[ListPage[Location]] = Snapshot(loading=True)
-        self._places: dict[str, list[Place]] = {}
+        self._places: dict[str, list[LinkLocation]] = {}
         self._tree: PageTree | None = None
         self._trails: dict[str, str] = {}
         self._ground = LinkContext(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Place] = Rows(
+        rows: Rows[LinkLocation] = Rows(
             self._draw,
             key=lambda each: each.key,
-            search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
-            groups=lambda each: [Heading(title_of(each.place), self._trails.get(self._page_of(each), ""))],
+            search=lambda each: f"{each.target} {each.address} {each.kind} {page_title(each.place)}",
+            groups=lambda each: [Heading(page_title(each.place), self._trails.get(self._page_of(each), ""))],
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",
@@ -142,12 +142,12 @@ class LinksScreen(ListView[Place]):
             self._places[sort] = []
         for link in snapshot.value.items if snapshot.value else ():
             target = link.target_reference or Location()
-            sort = _sort_of(link, target)
-            words, address = _words_of(target, self.space.id), target.url or ""
+            sort = _section_of(link, target)
+            words, address = _target_title(target, self.space.id), target.url or ""
             kind = _KINDS.get(target.kind, target.kind)
             is_part = link.relation == "dependsOn"
             self._places[sort] += [
-                Place(each, sort, words, kind, address, is_part) for each in link.location_references
+                LinkLocation(each, sort, words, kind, address, is_part) for each in link.location_references
             ]
         self.draw_list()
 
@@ -155,13 +155,13 @@ class LinksScreen(ListView[Place]):
         self._here = snapshot
         target = self.page[1] if self.page else ""
         self._places["here"] = [
-            Place(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
+            LinkLocation(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
         self.draw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
-            self._tree, self._trails = snapshot.value, trails(snapshot.value)
+            self._tree, self._trails = snapshot.value, page_trails(snapshot.value)
             self._ground = LinkContext(snapshot.value, self.space.ref)
             self.draw_list()
 
@@ -176,7 +176,7 @@ class LinksScreen(ListView[Place]):
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
         places = {each.key: each for each in self._places.get(section, ())}
         if snapshot.value is not None:
-            self.rows.state.empty = _NOTHING[section]
+            self.rows.state.empty = _EMPTY[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.state.lacks(snapshot.value.unreadable)
         self.says(snapshot, "Links", f"the links in {self.space.title}")
@@ -193,10 +193,10 @@ class LinksScreen(ListView[Place]):
 
     # Drawing
 
-    def _page_of(self, each: Place) -> str:
+    def _page_of(self, each: LinkLocation) -> str:
         return each.place.page.id if each.place.page else ""
 
-    def _draw(self, each: Place) -> Row:
+    def _draw(self, each: LinkLocation) -> Row:
         words = each.target or each.address or "no target"
         kind = "embedded" if each.is_part else each.kind if each.kind not in ("page", "url") else ""
         return Row(
@@ -212,7 +212,7 @@ class LinksScreen(ListView[Place]):
             return
         sign, style = _SIGNS[each.sort]
         page = self._page_of(each)
-        where = [name for name in (self.space.title, self._trails.get(page, ""), title_of(each.place)) if name]
+        where = [name for name in (self.space.title, self._trails.get(page, ""), page_title(each.place)) if name]
         same = [other for other in self._places.get(each.sort, ()) if self._target(other) == self._target(each)]
         lines = [
             Content.assemble((f"{sign} ", style), (each.target or each.address or "no target", "bold")),
@@ -231,7 +231,7 @@ class LinksScreen(ListView[Place]):
                 ("enter", "$primary"),
                 (
                     " opens the page at the block that contains this link"
-                    if part_of(each.place)
+                    if target_in_page(each.place)
                     else " opens the page that contains this link",
                     "$octavo-muted",
                 ),
@@ -240,10 +240,10 @@ class LinksScreen(ListView[Place]):
         about.update(Content("\n").join(lines))
 
     @staticmethod
-    def _target(each: Place) -> tuple[str, str, str]:
+    def _target(each: LinkLocation) -> tuple[str, str, str]:
         return each.kind, each.target, each.address
 
-    def why(self, each: Place) -> str:
+    def why(self, each: LinkLocation) -> str:
         """Return the state of a link, in a sentence."""
         match each.sort:
             case "broken" if each.is_part:
@@ -277,10 +277,10 @@ class LinksScreen(ListView[Place]):
     @on(Lines.Chosen, "#links")
     def _chosen(self) -> None:
         if self.rows.item is not None:
-            go_to(self.shell, self.space.id, self.rows.item.place)
+            open_location(self.shell, self.space.id, self.rows.item.place)
 
 
-_NOTHING = {
+_EMPTY = {
     "broken": "No broken links in this space.",
     "in-app": "No links to the GitBook app in this space.",
     "inside": "No internal links in this space.",
@@ -289,13 +289,13 @@ _NOTHING = {
 }
 
 
-def _sort_of(link: Link, target: Location) -> str:
+def _section_of(link: Link, target: Location) -> str:
     if link.status in ("broken", "in-app"):
         return link.status
     return "outside" if target.kind == "url" else "inside"
 
 
-def _words_of(target: Location, here: str) -> str:
+def _target_title(target: Location, here: str) -> str:
     """Return the title of the target of a link in the space `here`. Empty for a URL."""
     part = target.internal_location.anchor if target.internal_location else None
     titled = target.page or target.collection or target.reusable_content

@@ -21,15 +21,15 @@ from octavo.tui.shell.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.tree import Tree
 
-Which = Literal["spaces", "pages"]
+TreeName = Literal["spaces", "pages"]
 
 
-_OF_SPACES = (
+_SPACES_HELP = (
     "This list shows the spaces and collections of your organization. Press enter to open the selected space, e to edit its "
     "settings, ctrl+n to create a space, or a to show more actions. These keys act on the selected space or collection, not "
     "on the open page."
 )
-_OF_PAGES = (
+_PAGES_HELP = (
     "This list shows the pages of the open space. Press enter to open the selected page, e to edit it, C to comment on it, or "
     "H to show its version history. These keys act on the selected page, not on the open page. Press esc to go back to the "
     "spaces."
@@ -49,7 +49,7 @@ class Navigation(Vertical):
         )
         spaces.is_here(
             "spaces and collections",
-            _OF_SPACES,
+            _SPACES_HELP,
             "list.open",
             "spaces.create",
             "spaces.change",
@@ -62,7 +62,7 @@ class Navigation(Vertical):
             id="pages", fold_below=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
         )
         pages.is_here(
-            "table of contents", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
+            "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )
         yield Vertical(pages)
 
@@ -75,11 +75,11 @@ class Navigation(Vertical):
         return self.query_one("#pages", Tree)
 
     @property
-    def has_focus_on(self) -> Which | None:
+    def has_focus_on(self) -> TreeName | None:
         """The tree that has the focus. None if neither has."""
         return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
 
-    def choose(self, which: Which, space: Space | None, *, focus: bool) -> None:
+    def choose(self, which: TreeName, space: Space | None, *, focus: bool) -> None:
         """Show the tree of spaces, or the tree of the pages of `space`."""
         for pane in self.query_children(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == which

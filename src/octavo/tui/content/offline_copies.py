@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 
-def keep(app: Shell, space: Space) -> None:
+def download(app: Shell, space: Space) -> None:
     """Download a space for offline use, or update its offline copy. Ask first if the space is large."""
     offline = app.session.offline
     if offline.get(space.id) is not None:
         offline.add(space)
         app.say(f"Checking {space.title or 'this space'} for updates…")
     else:
-        app.background(_ask_and_keep(app, space))
+        app.background(_ask_and_download(app, space))
 
 
-async def _ask_and_keep(app: Shell, space: Space) -> None:
+async def _ask_and_download(app: Shell, space: Space) -> None:
     title, offline = space.title or "this space", app.session.offline
     try:
         size = await offline.size(space.ref)
@@ -63,7 +63,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
     )
 
 
-def let_go(app: Shell, space_id: str) -> None:
+def remove(app: Shell, space_id: str) -> None:
     """Delete the offline copy of a space."""
     offline = app.session.offline
     if (kept := offline.get(space_id)) is not None:
@@ -71,13 +71,13 @@ def let_go(app: Shell, space_id: str) -> None:
         app.say(f"Removed the offline copy of {kept.title} and freed {megabytes(kept.bytes)}.")
 
 
-def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
+def confirm_remove(app: Shell, kept: OfflineSpace) -> None:
     """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
     from octavo.tui.widgets.confirm import Confirm
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            let_go(app, kept.id)
+            remove(app, kept.id)
 
     after = "Your drafts and queued changes will be kept."
     app.push_screen(
@@ -86,7 +86,7 @@ def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
     )
 
 
-def show_kept(app: Shell) -> None:
+def show_offline_spaces(app: Shell) -> None:
     """List the spaces available offline. The chosen space is opened."""
     choices: list[Choice[str]] = []
     for kept in app.session.offline.all:

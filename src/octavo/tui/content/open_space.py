@@ -10,11 +10,11 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.navigation import Navigation, Which
+from octavo.tui.content.navigation import Navigation, TreeName
 from octavo.tui.content.reading_history import ReadingHistory
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
-from octavo.tui.content.visit import Visit
+from octavo.tui.content.visit import VisitedPage
 from octavo.tui.reader.link_following import follow_link_page
 from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView
@@ -28,10 +28,10 @@ from octavo.tui.widgets.tree import Tree
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-LINGERS = 0.15
+LAST_PAGE_SECONDS = 0.15
 """Seconds the last page stays visible while the next page is loading."""
 
-_NO_FILES = (
+_EMPTY_FOLDER = (
     "No Markdown files in this folder.",
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
     "To open another folder, quit Octavo and run: octavo open FOLDER",
@@ -39,7 +39,7 @@ _NO_FILES = (
 """The empty state of the page tree of a folder: the text and the hint."""
 
 
-class SpaceReading:
+class OpenSpace:
     """The open space and its open page."""
 
     def __init__(self, screen: View) -> None:
@@ -79,7 +79,7 @@ class SpaceReading:
     def aside(self) -> SidePanel:
         return self._screen.query_one("#aside", SidePanel)
 
-    def choose_nav(self, which: Which) -> None:
+    def choose_nav(self, which: TreeName) -> None:
         """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.choose(which, self.space, focus=focus)
@@ -87,10 +87,10 @@ class SpaceReading:
     # Location
 
     @property
-    def here(self) -> Visit | None:
+    def here(self) -> VisitedPage | None:
         """The open page and the reading position. None if no page is open."""
         standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else None)
-        return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
+        return VisitedPage(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     @property
     def key(self) -> str:
@@ -108,7 +108,7 @@ class SpaceReading:
         if here is not None and here.page != to_page:
             self.shell.trail.leave(opened=False)
 
-    def show_again(self, visit: Visit) -> None:
+    def show_again(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, standing=visit.standing)
@@ -152,7 +152,7 @@ class SpaceReading:
             self._anchor = anchor
             self.choose_nav("pages")
             if self.shell.session.kind == "folder":
-                self.pages_tree.state.empty, self.pages_tree.state.hint = _NO_FILES
+                self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
             self.pages_tree.state.wait_for(f"the pages in {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
@@ -272,7 +272,7 @@ class SpaceReading:
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.is_in_view:
-                self._screen.set_timer(LINGERS, self._clear_view)
+                self._screen.set_timer(LAST_PAGE_SECONDS, self._clear_view)
         self.say_where()
 
     def _clear_view(self) -> None:

@@ -21,7 +21,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
-from octavo.tui.content.page_revisions import RevisionWalk, Version
+from octavo.tui.content.page_revisions import PageRevisionFinder, PageVersion
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
@@ -45,16 +45,14 @@ from octavo.tui.widgets.wording import long_age, plural, short_age
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-Side = Literal["", "now", "before"]
+ComparedWith = Literal["", "now", "before"]
 """What the selected revision is compared with. Empty if it is not compared."""
-_NO_ADDRESS = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
+_NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
-_TAKES_NO_COMMENTS = (
-    "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
-)
+_NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
 
 
-def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
+def _why_no_revision(app: Shell, view: PageHistoryScreen) -> str | None:
     return "Select a revision first." if view.rows.item is None else None
 
 
@@ -62,10 +60,10 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
         Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
-                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared,
+                run=lambda _, view: view.compare_with("now"), why_not=_why_no_revision,
                 applies=lambda _, view: not view.is_at_current),
         Command("before", "V", "Changes", "Show or hide what this revision changed",
-                run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
+                run=lambda _, view: view.compare_with("before"), why_not=_why_no_revision),
         Command("more", "m", "Load older", "Load older revisions",
                 run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further(),
                 applies=lambda _, view: view.has_older),
@@ -89,7 +87,7 @@ class PageHistoryScreen(View):
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        *(group.about(lambda view: None, nothing=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
+        *(group.about(lambda view: None, nothing=_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
         HISTORY,
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
@@ -97,14 +95,14 @@ class PageHistoryScreen(View):
     def __init__(self, space: Space, page_id: str, title: str) -> None:
         super().__init__()
         self.space, self.page_id, self.title_now = space, page_id, title
-        self._walk: RevisionWalk | None = None
+        self._walk: PageRevisionFinder | None = None
         self._walking = False
         self._tree: PageTree | None = None
-        self._side: Side = ""
+        self._side: ComparedWith = ""
         self._asking: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Version] = Rows(
+        rows: Rows[PageVersion] = Rows(
             self._draw,
             key=lambda version: version.revision,
             search=lambda version: f"{version.name} {version.who} {version.did}",
@@ -122,7 +120,7 @@ class PageHistoryScreen(View):
                 yield DiffView(ascii=self.shell.settings.ascii, id="diff")
 
     @property
-    def rows(self) -> Rows[Version]:
+    def rows(self) -> Rows[PageVersion]:
         return self.query_one("#versions", Rows)
 
     @property
@@ -137,8 +135,8 @@ class PageHistoryScreen(View):
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
-            pane.cursor_block.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # old revisions take no comments
-        self._walk = RevisionWalk(self.live, self.space, self.page_id)
+            pane.cursor_block.why_no_comment_here = lambda: _NO_COMMENTS  # old revisions take no comments
+        self._walk = PageRevisionFinder(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
         self.look_further()
@@ -151,7 +149,7 @@ class PageHistoryScreen(View):
 
     # The revisions
 
-    async def _look(self, walk: RevisionWalk) -> None:
+    async def _look(self, walk: PageRevisionFinder) -> None:
         """Load some revisions, showing each that changed the page when it is found."""
         self._walking = True
         self.rows.state.wait_for(f"the version history of {self.title_now}")
@@ -183,7 +181,7 @@ class PageHistoryScreen(View):
             f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)
         )
 
-    def _draw(self, version: Version) -> Row:
+    def _draw(self, version: PageVersion) -> Row:
         first = self.rows.items[0].revision == version.revision if self.rows.items else False
         number = Content.styled(f"#{version.number}  ", "$octavo-muted") if version.number else Content("")
         return Row(
@@ -213,7 +211,7 @@ class PageHistoryScreen(View):
         work = self._compare(version, self._side) if self._side else self._read(version)
         self.run_worker(work, exclusive=True, group="version")
 
-    async def _read(self, version: Version) -> None:
+    async def _read(self, version: PageVersion) -> None:
         view = self.query_one("#page", PageView)
         try:
             page = await page_there(self.live, page_to_read(version.at, self.page_id))
@@ -227,7 +225,7 @@ class PageHistoryScreen(View):
             return
         show_page(view, page, f"{version.revision} {self.page_id}")
 
-    async def _compare(self, version: Version, side: Side) -> None:
+    async def _compare(self, version: PageVersion, side: ComparedWith) -> None:
         view = self.query_one("#diff", DiffView)
         sides: tuple[ContentRef | None, ContentRef] = (
             (version.at, self.space.ref) if side == "now" else (version.before, version.at)
@@ -277,7 +275,7 @@ class PageHistoryScreen(View):
     def _link_followed(self, message: LinkFollowed) -> None:
         view = self.query_one("#page", PageView)
         if message.kind == "page":
-            self.shell.say(_NO_ADDRESS, tone="care")
+            self.shell.say(_NO_LINK, tone="care")
         elif not link_following.open_part(self.shell, view, message, self._link_followed):
             self._follow(view, message)
 
@@ -308,7 +306,7 @@ class PageHistoryScreen(View):
         if isinstance(target, links.ToUrl):
             clipboard.copy(self.shell, target.url, "Copied the link.")
         else:
-            self.shell.say(_NO_ADDRESS, tone="care")
+            self.shell.say(_NO_LINK, tone="care")
 
     @on(Reader.ReadOn)
     def _end_reached(self) -> None:
@@ -324,7 +322,7 @@ class PageHistoryScreen(View):
 
     # Actions
 
-    def compare_with(self, side: Side) -> None:
+    def compare_with(self, side: ComparedWith) -> None:
         """Compare the selected revision with the current page or with the previous revision, or stop comparing."""
         had_focus = self.view.has_focus
         self._side = "" if self._side == side else side
@@ -353,7 +351,7 @@ class PageHistoryScreen(View):
     def ask_again(self) -> None:
         super().ask_again()
         if not self._walking:
-            self._walk = RevisionWalk(self.live, self.space, self.page_id)
+            self._walk = PageRevisionFinder(self.live, self.space, self.page_id)
             self.look_further()
 
     def go_up(self) -> bool:

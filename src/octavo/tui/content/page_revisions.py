@@ -19,16 +19,16 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.tui.widgets.wording import plural
 
-AT_A_TIME = 40
+BATCH = 40
 """Number of revisions of a space that are checked before the user decides whether to continue."""
-_TYPES = {
+_REVISION_TYPES = {
     "edits": "Edited on main",
     "merge": "Merged",
     "rollback": "Rolled back to an earlier revision",
     "update": "Updated",
     "computed": "Generated",
 }
-_ATTRIBUTES = {
+_PAGE_ATTRIBUTES = {
     "document": "edited",
     "title": "renamed",
     "description": "description changed",
@@ -42,7 +42,7 @@ _ATTRIBUTES = {
 
 
 @dataclass(frozen=True)
-class Version:
+class PageVersion:
     """A revision that changed the page."""
 
     at: RevisionRef
@@ -61,7 +61,7 @@ class Version:
         return self.at.revision_id
 
 
-class RevisionWalk:
+class PageRevisionFinder:
     """Walks back from the current revision of a space. `found` has the revisions that changed the page, newest first."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
@@ -70,7 +70,7 @@ class RevisionWalk:
         self._began = False
         self._seen: set[str] = set()
         """Ids of the checked revisions: wrong parents on a server could lead in a circle."""
-        self.found: list[Version] = []
+        self.found: list[PageVersion] = []
         self.looked = 0
         """Number of checked revisions of the space."""
 
@@ -79,13 +79,13 @@ class RevisionWalk:
         """Return whether there are no older revisions."""
         return self._began and self._next is None
 
-    async def versions(self) -> AsyncIterator[Version | None]:
+    async def versions(self) -> AsyncIterator[PageVersion | None]:
         """Check some revisions. Yield the version of each that changed the page, and None for the others. Raises
         ApiError."""
         if not self._began:
             now = await self._live.send(content.Get(at=self._space.ref))
             self._next, self._began = self._ref(now.id), True
-        for _ in range(AT_A_TIME):
+        for _ in range(BATCH):
             if self._next is None:
                 return
             at = self._next
@@ -113,13 +113,13 @@ class RevisionWalk:
     def _of_page(self, changed: Changes) -> list[Change]:
         return [change for change in changed.changes if change.page is not None and change.page.id == self._page]
 
-    def _version(self, revision: Revision, changed: Changes) -> Version | None:
+    def _version(self, revision: Revision, changed: Changes) -> PageVersion | None:
         changes = self._of_page(changed)
         if not changes and not changed.more:
             return None
         is_new = revision.type == "edits" and any(change.type == "page_created" for change in changes)
         merged = change_request_in(revision.merged_from) or change_request_in(changed.merged_from)
-        return Version(
+        return PageVersion(
             at=self._ref(revision.id),
             before=self._ref(revision.parents[0]) if revision.parents else None,
             moment=revision.created_at,
@@ -127,20 +127,22 @@ class RevisionWalk:
             if merged
             else "Created on main"
             if is_new
-            else _TYPES.get(revision.type, revision.type or "Changed"),
+            else _REVISION_TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
             who=merged.created_by.name if merged and merged.created_by else "",
-            did=_did(changes) if changes else f"{plural(changed.more, 'more change')} not listed",
+            did=_describe_changes(changes) if changes else f"{plural(changed.more, 'more change')} not listed",
         )
 
 
-def _did(changes: list[Change]) -> str:
+def _describe_changes(changes: list[Change]) -> str:
     said: list[str] = []
     for change in changes:
         kind = change.type.rpartition("_")[2]
         attributes = change.attributes if isinstance(change.attributes, dict) else {}
         words = (
-            [_ATTRIBUTES.get(name, f"{name} changed") for name in attributes] if kind == "edited" else [f"page {kind}"]
+            [_PAGE_ATTRIBUTES.get(name, f"{name} changed") for name in attributes]
+            if kind == "edited"
+            else [f"page {kind}"]
         )
         said += words or ["edited"]
     return ", ".join(dict.fromkeys(said))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.tui.shell.view import View
 
-KEEP_PLACE = 2.0
+SAVE_DELAY = 2.0
 """Seconds after a movement until the reading position is saved."""
 
 
@@ -40,7 +40,7 @@ class ReadingHistory:
     def keep_soon(self) -> None:
         """Save the reading position in a moment."""
         if self._keeping is None:
-            self._keeping = self._screen.set_timer(KEEP_PLACE, self.keep)
+            self._keeping = self._screen.set_timer(SAVE_DELAY, self.keep)
 
     def keep(self) -> None:
         """Save the reading position now, unless the view is being removed."""

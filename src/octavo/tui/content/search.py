@@ -48,30 +48,30 @@ if TYPE_CHECKING:
     from octavo.data import search_index
     from octavo.tui.shell.shell import Shell
 
-ASK_AFTER = 0.15
+SEARCH_DELAY = 0.15
 """Seconds after the last keystroke before the server is searched."""
-LONGEST = 512
-MOST_THREADS, MOST_CHANGES, MOST_SPACES = 8, 8, 5
+MAX_QUERY = 512
+MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
 """The most results of each kind that are shown."""
-MOST_HERE = 60
+MAX_LOCAL = 60
 """The most results from the search index of this machine."""
-LONGEST_PATH = 32
+MAX_PATH = 32
 """The most characters of a path, which is shown for pages with equal titles."""
-SHOWN = 160
+EXCERPT_LENGTH = 160
 """The most characters of the text around a match."""
-_KINDS = {
+_KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",
     "change request": "CHANGE REQUESTS",
     "space": "SPACES",
     "collection": "COLLECTIONS",
 }
-_IN = {"reply": "in a reply", "quote": "in the quoted text"}
+_PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
 """Names of the parts of a thread that matched, other than its first comment."""
 
 
 @dataclass(frozen=True)
-class Hit:
+class SearchResult:
     """A search result."""
 
     kind: Literal["page", "thread", "change request", "space", "collection"]
@@ -117,7 +117,7 @@ class PageTitles:
         return links.resolve(address, (here.file or here.path) if here is not None else "", self._places)
 
 
-def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
+def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
     hit = view.rows.item
     if hit is None:
         return "Select a result first."
@@ -128,7 +128,7 @@ def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
     return None
 
 
-def _open_outside(app: Shell, view: SearchScreen) -> None:
+def _open_in_browser(app: Shell, view: SearchScreen) -> None:
     from octavo.tui.shell.outside import open_outside
 
     if (hit := view.rows.item) is not None:
@@ -144,7 +144,7 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("scope", "tab", "Scope", "Switch between one space and all spaces", run=lambda _, view: view.change_scope(),
                 there=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
-                run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
+                run=_open_in_browser, why_not=_why_no_link, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
     ),
     find=lambda view: view,
@@ -199,10 +199,10 @@ class SearchScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[Hit] = Rows(
+        rows: Rows[SearchResult] = Rows(
             self._draw,
             key=lambda hit: hit.key,
-            groups=lambda hit: [Heading(_KINDS[hit.kind], self._cut.get(hit.kind, ""))],
+            groups=lambda hit: [Heading(_KIND_HEADINGS[hit.kind], self._cut.get(hit.kind, ""))],
             two_lines=True,
             empty="Type to search.",
             id="hits",
@@ -216,7 +216,7 @@ class SearchScreen(Dialog[None]):
             yield rows
 
     @property
-    def rows(self) -> Rows[Hit]:
+    def rows(self) -> Rows[SearchResult]:
         return self.query_one("#hits", Rows)
 
     @property
@@ -238,7 +238,7 @@ class SearchScreen(Dialog[None]):
     @property
     def words(self) -> str:
         """Return the typed search."""
-        return self.query_one("#query", LineInput).value.strip()[:LONGEST]
+        return self.query_one("#query", LineInput).value.strip()[:MAX_QUERY]
 
     def on_mount(self) -> None:
         self.query_one("#query", LineInput).focus()
@@ -277,7 +277,7 @@ class SearchScreen(Dialog[None]):
     def _typed(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(ASK_AFTER, self._ask)
+        self._timer = self.set_timer(SEARCH_DELAY, self._ask)
         self._chose = False
         self._look_here()
         self._show()
@@ -296,7 +296,7 @@ class SearchScreen(Dialog[None]):
             while not is_being_removed(self) and self.words:
                 self._look_again = False
                 words, spaces = self.words, self._spaces()
-                hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
+                hits = await known.search(words, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
                 hits = tuple([await self._titled(hit) for hit in hits])
                 extent = await known.counts(spaces)
                 if is_being_removed(self):
@@ -378,11 +378,17 @@ class SearchScreen(Dialog[None]):
         pages, threads, changes, spaces = (
             self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
         )  # fmt: skip
-        hits = [*self._address_hits(), *pages, *threads[:MOST_THREADS], *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
+        hits = [
+            *self._address_hits(),
+            *pages,
+            *threads[:MAX_THREADS],
+            *changes[:MAX_CHANGE_REQUESTS],
+            *spaces[:MAX_SPACES],
+        ]
         self._cut = {
-            "thread": f"{MOST_THREADS} of {len(threads)}" if len(threads) > MOST_THREADS else "",
-            "change request": f"{MOST_CHANGES} of {len(changes)}" if len(changes) > MOST_CHANGES else "",
-            "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
+            "thread": f"{MAX_THREADS} of {len(threads)}" if len(threads) > MAX_THREADS else "",
+            "change request": f"{MAX_CHANGE_REQUESTS} of {len(changes)}" if len(changes) > MAX_CHANGE_REQUESTS else "",
+            "space": f"{MAX_SPACES} of {len(spaces)}" if len(spaces) > MAX_SPACES else "",
         }
         # Change requests and spaces are searched in these loaded lists.
         of: list[Snapshot[Any]] = [
@@ -439,35 +445,37 @@ class SearchScreen(Dialog[None]):
         note.update(Content.styled(said, "$octavo-note"))
         note.display = bool(said)
 
-    def _address_hits(self) -> list[Hit]:
+    def _address_hits(self) -> list[SearchResult]:
         """Return the results for a pasted link."""
         named = self._at_address.value
         if named is None:
             return []
         if named.collection is not None:
-            return [Hit("collection", "", named.collection.id, named.collection.title, "collection")]
+            return [SearchResult("collection", "", named.collection.id, named.collection.title, "collection")]
         if named.space is None:
             return []
         space, change, page = named.space, named.change_request, named.page
         if change is not None:
-            return [Hit("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)]
+            return [
+                SearchResult("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)
+            ]
         if page is not None:
-            return [Hit("page", space.id, page.id, page.title, space.title)]
-        return [Hit("space", space.id, space.id, space.title, "space")]
+            return [SearchResult("page", space.id, page.id, page.title, space.title)]
+        return [SearchResult("space", space.id, space.id, space.title, "space")]
 
-    def _page_hits(self, sought: SearchTerms) -> list[Hit]:
+    def _page_hits(self, sought: SearchTerms) -> list[SearchResult]:
         """Return the pages found by the server in its order, then other pages found on this machine."""
-        hits: list[Hit] = []
+        hits: list[SearchResult] = []
         for space in self._pages.value.items if self._pages.value else ():
             for page in space.pages:
-                hits += _hits_of(page, space.id, space.title, sought)
+                hits += _page_results(page, space.id, space.title, sought)
         if self._only_space is not None:
             known = self.shell.workspace.space(self._only_space.space_id)
             for page in self._of_space.value.items if self._of_space.value else ():
-                hits += _hits_of(page, self._only_space.space_id, known.title if known else "", sought)
+                hits += _page_results(page, self._only_space.space_id, known.title if known else "", sought)
         named = {(hit.space, hit.id) for hit in hits}
         hits += [
-            Hit(
+            SearchResult(
                 "page",
                 each.space,
                 each.id,
@@ -487,23 +495,23 @@ class SearchScreen(Dialog[None]):
         for hit in hits:
             alike.setdefault((hit.page, hit.where), set()).add(hit.id)
         return [
-            replace(hit, where=" · ".join(filter(None, (_end(hit.path), hit.where))))
+            replace(hit, where=" · ".join(filter(None, (_path_end(hit.path), hit.where))))
             if len(alike[hit.page, hit.where]) > 1
             else hit
             for hit in hits
         ]
 
-    def _thread_hits(self) -> list[Hit]:
+    def _thread_hits(self) -> list[SearchResult]:
         hits = []
         for each in self._here:
             if each.kind == "thread":
                 about = each.title or ("a change request" if each.change_request else "the whole space")
                 where = " · ".join(
-                    filter(None, (_IN.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
+                    filter(None, (_PART_NAMES.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
                 )
                 title = f"{each.author} on {about}" if each.part != "reply" else f"{each.author} in a thread on {about}"
                 hits.append(
-                    Hit("thread", each.space, each.id, title, self._called(each.space), each.snippet, marks=each.marks,
+                    SearchResult("thread", each.space, each.id, title, self._called(each.space), each.snippet, marks=each.marks,
                         right=" · ".join(filter(None, (where, short_age(each.at)))), here=each)
                 )  # fmt: skip
         return hits
@@ -512,12 +520,12 @@ class SearchScreen(Dialog[None]):
         known = self.shell.workspace.space(space)
         return known.title if known is not None else ""
 
-    def _change_hits(self) -> list[Hit]:
+    def _change_hits(self) -> list[SearchResult]:
         """Return the change requests whose titles match, then those whose descriptions match."""
         words = fold(self.words).split()
         found = [each for known in self._changes.values() if known.value for each in known.value.items]
         hits = [
-            Hit(
+            SearchResult(
                 "change request",
                 each.space or "",
                 each.id,
@@ -531,22 +539,22 @@ class SearchScreen(Dialog[None]):
         ]
         named = {hit.id for hit in hits}
         return hits + [
-            Hit("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
+            SearchResult("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
                 right=f"{each.about} · {short_age(each.at)}", here=each)
             for each in self._here
             if each.kind == "change request" and each.id not in named
         ]  # fmt: skip
 
-    def _space_hits(self) -> list[Hit]:
+    def _space_hits(self) -> list[SearchResult]:
         words = fold(self.words).split()
         spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
         return [
-            Hit("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
+            SearchResult("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
             for each in spaces
             if all(word in fold(each.title) for word in words)
         ]
 
-    def _draw(self, hit: Hit) -> Row:
+    def _draw(self, hit: SearchResult) -> Row:
         right = hit.right or (hit.where if hit.kind == "page" else "")
         if hit.here is not None and hit.kind == "page" and (self._pages.error or self._of_space.error):
             right += f" · {short_age(hit.here.known_at)}" if hit.here.known_at else " · title only"
@@ -554,9 +562,9 @@ class SearchScreen(Dialog[None]):
         if not words and hit.kind != "page":
             words, marks = hit.where, ()
         return Row(
-            text=_shown(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
+            text=_highlight(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
-            below=_shown(words, marks),
+            below=_highlight(words, marks),
         )
 
     def _say_scope(self, found: str = "") -> None:
@@ -613,24 +621,24 @@ class SearchScreen(Dialog[None]):
         self.open()
 
 
-def _hits_of(page: search.PageHit, space: str, title: str, sought: SearchTerms) -> list[Hit]:
+def _page_results(page: search.PageHit, space: str, title: str, sought: SearchTerms) -> list[SearchResult]:
     """Return up to three sections of a page as results."""
-    made = partial(Hit, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
+    made = partial(SearchResult, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
     sections = page.sections[:3]
     if not sections:
-        words, marks = sought.excerpt(page.description or "", SHOWN)
+        words, marks = sought.excerpt(page.description or "", EXCERPT_LENGTH)
         return [made(page.title, title, words, marks=marks)]
     hits = []
     for each in sections:
-        words, marks = sought.excerpt(each.body, SHOWN)
+        words, marks = sought.excerpt(each.body, EXCERPT_LENGTH)
         named = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
         hits.append(made(named, title, words, each.path.partition("#")[2], marks=marks))
     return hits
 
 
-def _end(path: str) -> str:
+def _path_end(path: str) -> str:
     """Return the end of a long path: the end says more than the beginning."""
-    return path if len(path) <= LONGEST_PATH else f"…{path[1 - LONGEST_PATH :]}"
+    return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
 
 
 def _anchor(hit: search_index.Hit) -> str:
@@ -640,7 +648,7 @@ def _anchor(hit: search_index.Hit) -> str:
     return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
 
 
-def _shown(text: str, marks: tuple[Range, ...]) -> Content:
+def _highlight(text: str, marks: tuple[Range, ...]) -> Content:
     """Return a text with its matches highlighted."""
     content = Content(text)
     for start, end in marks:

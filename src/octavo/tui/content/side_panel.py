@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-_SINCE = {"changed": "block edited", "gone": "block deleted"}
+_BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
 """What happened to the block of an outdated thread."""
-DEEPEST = 3
+MAX_HEADING_LEVEL = 3
 """The level of the deepest headings in an outline."""
 
 
@@ -104,10 +104,10 @@ class SidePanel(Vertical):
         other = page.id != self._page
         if other:
             self.outline.set_filter("")
-        shown = [heading for heading in document.headings if heading.level <= DEEPEST]
+        shown = [heading for heading in document.headings if heading.level <= MAX_HEADING_LEVEL]
         self._shown_as, above = {}, ""
         for heading in document.headings:
-            above = heading.anchor if heading.level <= DEEPEST else above
+            above = heading.anchor if heading.level <= MAX_HEADING_LEVEL else above
             self._shown_as[heading.anchor] = above
         self.outline.show(shown)
         if other:
@@ -179,7 +179,7 @@ class SidePanel(Vertical):
         return Row(
             text=thread.posted_by.name,
             right=beside(self._unsent(thread), f"{age}{replies}"),
-            below=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
+            below=f"{_BLOCK_CHANGES[since]}: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

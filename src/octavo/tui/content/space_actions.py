@@ -17,7 +17,7 @@ from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import space_deletion, space_positions
-from octavo.tui.content.space_positions import Held, title_of
+from octavo.tui.content.space_positions import SpaceOrCollection, title_of
 from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -33,18 +33,18 @@ from octavo.tui.writing import target_request
 from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
-    from octavo.tui.content.space_target import ManagedSpaces
+    from octavo.tui.content.space_target import SpaceTarget
     from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
-Deed = Callable[[], object]
+Action = Callable[[], object]
 
 
-def create(app: Shell, managed: ManagedSpaces) -> None:
+def create(app: Shell, managed: SpaceTarget) -> None:
     """Ask whether to create a space or a collection, and where. Then show the form."""
     at, inside = OrganizationRef(organization_id=managed.organization.id), managed.collection
     where: list[Collection | None] = [inside] if inside is not None else []
-    choices: list[Choice[Deed]] = []
+    choices: list[Choice[Action]] = []
     for resource in (SPACES, COLLECTIONS):
         for folder in (*where, None):
             place = "at the top level" if folder is None else f"in {title_of(folder)}"
@@ -52,15 +52,15 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, new=f"New {resource.one} {place}")
             choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
-    app.push_screen(Picker("Create", choices), _do)
+    app.push_screen(Picker("Create", choices), _run)
 
 
-def _do(deed: Deed | None) -> None:
+def _run(deed: Action | None) -> None:
     if deed is not None:
         deed()
 
 
-def change(app: Shell, managed: ManagedSpaces) -> None:
+def edit_settings(app: Shell, managed: SpaceTarget) -> None:
     """Show the settings form of the selected space or collection."""
     thing, at = managed.thing, OrganizationRef(organization_id=managed.organization.id)
     if isinstance(thing, Space):
@@ -69,10 +69,10 @@ def change(app: Shell, managed: ManagedSpaces) -> None:
         filling.change(app, COLLECTIONS, {"at": at}, thing)
 
 
-def choose(app: Shell, managed: ManagedSpaces) -> None:
+def show_actions(app: Shell, managed: SpaceTarget) -> None:
     """Show the menu of further actions for the selected space or collection."""
     thing, no_writes = managed.thing, app.session.read_only
-    choices: list[Choice[Deed]] = []
+    choices: list[Choice[Action]] = []
     if isinstance(thing, Space):
         may_not = no_writes or managed.why_may_not_copy() or ""
         choices += [
@@ -91,21 +91,21 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
             Choice(partial(_git_info, app, thing), "Git Sync", "show the connected repository"),
         ]
     if thing is not None:
-        off = no_writes or managed.why_may_not("transfer") or _why_no_other(app)
+        off = no_writes or managed.why_may_not("transfer") or _why_no_transfer(app)
         about = "with everything in the collection" if isinstance(thing, Collection) else "with all its pages"
         choices.append(
             Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
         )
     choices.append(
-        Choice(partial(space_deletion.show_deleted, app, managed), "Trash", "restore spaces deleted in the last 7 days")
+        Choice(partial(space_deletion.show_trash, app, managed), "Trash", "restore spaces deleted in the last 7 days")
     )
-    app.push_screen(Picker(title_of(thing) if thing is not None else managed.organization.title, choices), _do)
+    app.push_screen(Picker(title_of(thing) if thing is not None else managed.organization.title, choices), _run)
 
 
 # Copying
 
 
-def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
+def _duplicate(app: Shell, managed: SpaceTarget, space: Space) -> None:
     live = app.session.live
 
     def back(copy: Space) -> DirectUndo:
@@ -124,12 +124,12 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
 # To another organization
 
 
-def _why_no_other(app: Shell) -> str:
+def _why_no_transfer(app: Shell) -> str:
     known = app.workspace.organizations.value
     return "" if known is not None and len(known.items) > 1 else "You are not a member of any other organization."
 
 
-def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
+def _choose_organization(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection) -> None:
     known = app.workspace.organizations.value
     others = [each for each in (known.items if known is not None else ()) if each.id != managed.organization.id]
     choices = [
@@ -150,18 +150,18 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
     app.push_screen(Picker(f"Move {title_of(thing)} to…", choices), chosen)
 
 
-def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization) -> None:
+def _transfer(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection, to: Organization) -> None:
     from octavo.tui.widgets.confirm import Confirm
 
     live, name, here = app.session.live, title_of(thing), managed.organization
-    place = space_positions.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both have the same kind
+    place = space_positions.position_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both have the same kind
 
     async def back() -> SendResult[Any]:
-        sent = await send_plain(live, _transferring(thing, here.id), f"Could not move {name} back")
+        sent = await send_plain(live, _transfer_operation(thing, here.id), f"Could not move {name} back")
         if sent.kind == "done" and (place.parent or place.before or place.after):
             return await send_plain(
                 live,
-                space_positions.move(thing, place),
+                space_positions.move_operation(thing, place),
                 f"Moved {name} back to the top level, but not to its original position",
             )
         return sent
@@ -172,7 +172,7 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         undo = DirectUndo(f"move {name} back", back, f"Moved {name} back to {here.title}.")
         app.writes.send(
             f"move {name} to {to.title}",
-            send_plain(live, _transferring(thing, to.id), f"Could not move {name}"),
+            send_plain(live, _transfer_operation(thing, to.id), f"Could not move {name}"),
             said=f"Moved {name} to {to.title}.",
             back=lambda _: undo,
             then=lambda _: managed.left(thing.id),
@@ -192,7 +192,7 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
     )
 
 
-def _transferring(thing: Held, to: str) -> Operation[Any]:
+def _transfer_operation(thing: SpaceOrCollection, to: str) -> Operation[Any]:
     if isinstance(thing, Space):
         return spaces.Transfer(at=thing.ref, organization=to)
     return collections.Transfer(at=CollectionRef(collection_id=thing.id), organization=to)
@@ -210,20 +210,20 @@ def _why_no_import(space: Space) -> str:
 def _import(app: Shell, space: Space) -> None:
     """Import into the space if live edits are on, else into a change request."""
     if space.edit_mode != "locked":
-        _fill_import(app, space, space.ref, title_of(space), None)
+        _show_import_form(app, space, space.ref, title_of(space), None)
     else:
-        app.background(target_request.choose(app, space.ref, "Import pages", partial(_import_into, app, space)))
+        app.background(target_request.choose(app, space.ref, "Import pages", partial(_import_into_request, app, space)))
 
 
-async def _import_into(app: Shell, space: Space, into: TargetRequest) -> None:
+async def _import_into_request(app: Shell, space: Space, into: TargetRequest) -> None:
     with meanwhile(app, f"Opening {into.title}…"):
         change_request = await target_request.started(app, into)
     if change_request is not None:
         named = replace(into, change_request=change_request)
-        _fill_import(app, space, change_request.ref(space.ref), named.title, named)
+        _show_import_form(app, space, change_request.ref(space.ref), named.title, named)
 
 
-def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: TargetRequest | None) -> None:
+def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, into: TargetRequest | None) -> None:
     pages_before: set[str] = set()
 
     async def look() -> None:

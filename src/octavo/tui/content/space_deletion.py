@@ -14,7 +14,7 @@ from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.writes.direct import send_plain
-from octavo.tui.content.space_positions import Held, kind_of, title_of
+from octavo.tui.content.space_positions import SpaceOrCollection, kind_of, title_of
 from octavo.tui.resources import writing
 from octavo.tui.resources.acting import to_type
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -32,19 +32,19 @@ from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.content.space_target import ManagedSpaces
+    from octavo.tui.content.space_target import SpaceTarget
     from octavo.tui.shell.shell import Shell
 
 DAY = timedelta(days=1)
-KEPT = timedelta(days=7)
+TRASH_DAYS = timedelta(days=7)
 """How long the server keeps deleted spaces."""
-MOST_KNOWN = 50
+MAX_REMEMBERED = 50
 """The most deleted spaces that are remembered."""
-MOST_SITES = 30
+MAX_SITES = 30
 """The most sites that are checked for a space."""
 
 
-def delete(app: Shell, managed: ManagedSpaces) -> None:
+def delete(app: Shell, managed: SpaceTarget) -> None:
     """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
     if (thing := managed.thing) is None:
         return
@@ -62,10 +62,10 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
             writing.delete(live, resource, known, (thing,)),
             said=f"Deleted {name}.",
             back=None if back is None else lambda _: back,
-            then=lambda _: _gone(app, managed, thing),
+            then=lambda _: _after_deletion(app, managed, thing),
         )
 
-    days = plural(KEPT.days, "day")
+    days = plural(TRASH_DAYS.days, "day")
     told = (
         f"You can restore the {kind_of(thing)} within {days}. To restore it right after you delete it, press u. "
         "To restore it later, press a and choose Trash."
@@ -83,10 +83,10 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
     )
     app.push_screen(dialog, decided)
     if isinstance(thing, Space):
-        app.background(_look(live, at, thing, begin, dialog))
+        app.background(_show_effects(live, at, thing, begin, dialog))
 
 
-def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
+def _known_facts(managed: SpaceTarget, thing: SpaceOrCollection) -> list[Fact]:
     if isinstance(thing, Space):
         return [Fact("care", "", said) for said in SPACES.hangs_on(thing)]
     inside = sum(each.parent == thing.id for each in managed.spaces)
@@ -101,12 +101,12 @@ def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
-async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
-    pages, on_sites = await asyncio.gather(_pages(live, space.ref), _sites(live, at, space))
+async def _show_effects(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
+    pages, on_sites = await asyncio.gather(_page_fact(live, space.ref), _site_facts(live, at, space))
     dialog.update(facts=[pages, *known, *on_sites])
 
 
-async def _pages(live: Live, space: SpaceRef) -> Fact:
+async def _page_fact(live: Live, space: SpaceRef) -> Fact:
     try:
         tree = await live.fetch(content.ListPages(at=space))
     except ApiError as error:
@@ -115,10 +115,10 @@ async def _pages(live: Live, space: SpaceRef) -> Fact:
     return Fact("care", "", f"{plural(number, 'page')} will be deleted with the space.")
 
 
-async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
+async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
     try:
         listed = (await live.fetch(sites.List(at=at, limit=1000))).items
-        asked = listed[:MOST_SITES]
+        asked = listed[:MAX_SITES]
         ops = [
             site_structure.ListSiteSpaces(at=SiteRef(organization_id=at.organization_id, site_id=each.id), limit=1000)
             for each in asked
@@ -142,23 +142,23 @@ async def _sites(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
     return on or [Fact("ok", "", "No site uses this space.")]
 
 
-def _gone(app: Shell, managed: ManagedSpaces, thing: Held) -> None:
+def _after_deletion(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection) -> None:
     if isinstance(thing, Space):
-        remember(app, managed.organization.id, thing)
+        remember_space(app, managed.organization.id, thing)
     managed.left(thing.id)
 
 
 # The trash. The API has no list of deleted spaces: Octavo remembers those deleted on this machine.
 
 
-def remember(app: Shell, organization: str, space: Space) -> None:
+def remember_space(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
-    others = [each for each in _remembered(app) if each["id"] != space.id]
+    others = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
-    app.session.state.set_fact("deleted spaces", [mine, *others][:MOST_KNOWN])
+    app.session.state.set_fact("deleted spaces", [mine, *others][:MAX_REMEMBERED])
 
 
-def _remembered(app: Shell) -> list[dict[str, str]]:
+def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
     found = app.session.state.get_fact("deleted spaces")
     return [
         each for each in (found if isinstance(found, list) else ())
@@ -166,21 +166,21 @@ def _remembered(app: Shell) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def show_deleted(app: Shell, managed: ManagedSpaces) -> None:
+def show_trash(app: Shell, managed: SpaceTarget) -> None:
     """Show the trash: deleted spaces with the days left to restore each."""
-    app.background(_show_deleted(app, managed))
+    app.background(_show_trash(app, managed))
 
 
-async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
+async def _show_trash(app: Shell, managed: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only
-    names = [each["id"] for each in _remembered(app) if each["organization"] == managed.organization.id]
+    names = [each["id"] for each in _remembered_spaces(app) if each["organization"] == managed.organization.id]
     with meanwhile(app, "Loading the trash…"):
-        found = await asyncio.gather(*(_as_it_is(live, name) for name in names))
+        found = await asyncio.gather(*(_find_deleted(live, name) for name in names))
     choices: list[Choice[str]] = []
     for space in found:
         if space is None or space.deleted_at is None:
             continue
-        left = space.deleted_at + KEPT - wording.clock()
+        left = space.deleted_at + TRASH_DAYS - wording.clock()
         off = no_writes or (
             "" if left > timedelta() else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
@@ -201,7 +201,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
     app.push_screen(Picker("Trash", choices), chosen)
 
 
-async def _as_it_is(live: Live, name: str) -> Space | None:
+async def _find_deleted(live: Live, name: str) -> Space | None:
     """Return a deleted space. None if the server no longer knows it."""
     try:
         return await live.send(spaces.Get(at=SpaceRef(space_id=name)))
@@ -209,7 +209,7 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
         return None
 
 
-def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
+def _ask_id(app: Shell, managed: SpaceTarget) -> None:
     draft = DialogDraft(app, "deleted space to restore")
     field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
     intro = "The ID is part of the link to the space. You can also paste the whole link."
@@ -222,7 +222,7 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
     app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
 
 
-def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
+def restore(app: Shell, managed: SpaceTarget, name: str, title: str) -> None:
     """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
     undo = DirectUndo(

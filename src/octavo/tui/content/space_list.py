@@ -7,17 +7,17 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
-from octavo.tui.content.open_space import SpaceReading
-from octavo.tui.content.space_target import ManagedSpaces
+from octavo.tui.content.open_space import OpenSpace
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.shell.kept_words import mark_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 
 
-class Spaces:
+class SpaceList:
     """The spaces of the organization as the content view lists them, and the space to open."""
 
-    def __init__(self, screen: View, reading: SpaceReading) -> None:
+    def __init__(self, screen: View, reading: OpenSpace) -> None:
         """Create the list of spaces. `reading` shows the open space."""
         self._screen, self._reading = screen, reading
         self.wanted: ToPage | None = None
@@ -53,7 +53,7 @@ class Spaces:
             self.show()
 
     @property
-    def managed(self) -> ManagedSpaces | None:
+    def managed(self) -> SpaceTarget | None:
         """The selected space or collection, with the others. None while they are loading."""
         workspace, node = self._reading.shell.workspace, self._reading.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
@@ -61,9 +61,7 @@ class Spaces:
         name = str(node.key) if node is not None else ""
         folder = next((each for each in self._collections if each.id == name), None)
         thing = folder if node is not None and node.kind == "group" else workspace.space(name)
-        return ManagedSpaces(
-            organization, workspace.spaces.value.items, self._collections, thing, self._came, self._left
-        )
+        return SpaceTarget(organization, workspace.spaces.value.items, self._collections, thing, self._came, self._left)
 
     def _came(self, name: str) -> None:
         """Select a created space or collection as soon as it is listed."""

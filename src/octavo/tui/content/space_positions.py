@@ -12,12 +12,12 @@ from octavo.api.operation import ListPage
 from octavo.api.places import CollectionRef
 from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
 
-Held = Space | Collection
-H = TypeVar("H", Space, Collection)
+SpaceOrCollection = Space | Collection
+T = TypeVar("T", Space, Collection)
 
 
 @dataclass(frozen=True)
-class SpacePlace:
+class SpacePosition:
     """A position: the collection (None is the top level), and the neighbor of the same kind. Last if no neighbor is
     given."""
 
@@ -26,40 +26,40 @@ class SpacePlace:
     after: str = ""
 
 
-def kind_of(thing: Held) -> str:
+def kind_of(thing: SpaceOrCollection) -> str:
     """Return the kind of a thing in words: `space` or `collection`."""
     return "space" if isinstance(thing, Space) else "collection"
 
 
-def title_of(thing: Held) -> str:
+def title_of(thing: SpaceOrCollection) -> str:
     """Return the title, or “Untitled”."""
     return thing.title or "Untitled"
 
 
-def beside(thing: H, things: Sequence[H]) -> list[H]:
+def siblings(thing: T, things: Sequence[T]) -> list[T]:
     """Return the things of the same kind in the same collection, including `thing`, in order."""
     return [each for each in things if each.parent == thing.parent]
 
 
-def place_of(thing: H, things: Sequence[H]) -> SpacePlace:
+def position_of(thing: T, things: Sequence[T]) -> SpacePosition:
     """Return the current position, to undo a move."""
-    row = [each.id for each in beside(thing, things)]
+    row = [each.id for each in siblings(thing, things)]
     at = row.index(thing.id) if thing.id in row else 0
     if at > 0:
-        return SpacePlace(thing.parent, after=row[at - 1])
-    return SpacePlace(thing.parent, before=row[1]) if len(row) > 1 else SpacePlace(thing.parent)
+        return SpacePosition(thing.parent, after=row[at - 1])
+    return SpacePosition(thing.parent, before=row[1]) if len(row) > 1 else SpacePosition(thing.parent)
 
 
-def a_step(thing: H, things: Sequence[H], step: int) -> SpacePlace | None:
+def position_at_step(thing: T, things: Sequence[T], step: int) -> SpacePosition | None:
     """Return the position one step up (-1) or down (1). None if there is none."""
-    row = [each.id for each in beside(thing, things)]
+    row = [each.id for each in siblings(thing, things)]
     to = row.index(thing.id) + step if thing.id in row else -1
     if not 0 <= to < len(row):
         return None
-    return SpacePlace(thing.parent, before=row[to]) if step < 0 else SpacePlace(thing.parent, after=row[to])
+    return SpacePosition(thing.parent, before=row[to]) if step < 0 else SpacePosition(thing.parent, after=row[to])
 
 
-def move(thing: Held, place: SpacePlace) -> spaces.Move | collections.Move:
+def move_operation(thing: SpaceOrCollection, place: SpacePosition) -> spaces.Move | collections.Move:
     """Return the operation that moves a space or collection to a position."""
     is_space = isinstance(thing, Space)
 
@@ -76,7 +76,7 @@ def move(thing: Held, place: SpacePlace) -> spaces.Move | collections.Move:
     return collections.Move.model_validate({"at": CollectionRef(collection_id=thing.id), **values})
 
 
-def moved(page: ListPage[H], thing: H, place: SpacePlace) -> ListPage[H]:
+def list_after_move(page: ListPage[T], thing: T, place: SpacePosition) -> ListPage[T]:
     """Return the cached list of all things of a kind, as it is after a move."""
     now = next((each for each in page.items if each.id == thing.id), None)
     if now is None:
@@ -93,7 +93,7 @@ def moved(page: ListPage[H], thing: H, place: SpacePlace) -> ListPage[H]:
     return page.model_copy(update={"items": tuple(others)})
 
 
-def folders_for(thing: Held, folders: Sequence[Collection]) -> list[tuple[Collection, int]]:
+def possible_parents(thing: SpaceOrCollection, folders: Sequence[Collection]) -> list[tuple[Collection, int]]:
     """Return the collections that can contain a thing, in tree order, each with its depth. A collection cannot contain
     itself or its ancestors."""
     found: list[tuple[Collection, int]] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ManagedSpaces:
+class SpaceTarget:
     """The spaces and collections of an organization, and the selected one."""
 
     organization: Organization

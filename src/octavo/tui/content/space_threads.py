@@ -19,7 +19,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.tree_rows import under
 
 
-class ReadsPage(ShowsPage, Protocol):
+class PageReadingView(ShowsPage, Protocol):
     """A view of the pages of a space, with the open page and its side panel."""
 
     @property
@@ -34,11 +34,11 @@ class ReadsPage(ShowsPage, Protocol):
 
 
 class SpaceThreads:
-    """Threads of a space and of its open page (`ShowsDiscussion`)."""
+    """Threads of a space and of its open page (`DiscussionView`)."""
 
     is_on_old_side = False
 
-    def __init__(self, screen: ReadsPage, target: CursorTarget) -> None:
+    def __init__(self, screen: PageReadingView, target: CursorTarget) -> None:
         """Create the threads of a view. `target` is the target of its keys."""
         self._screen, self._target = screen, target
         self.all: tuple[Comment, ...] = ()

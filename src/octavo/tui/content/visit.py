@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
 
 
-class Visit(NamedTuple):
+class VisitedPage(NamedTuple):
     """A visited page, and the reading position in it."""
 
     space: str

@@ -194,7 +194,7 @@ def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
 
 def why_not_discarded(app: Shell, about: Rows) -> str | None:
     """Why there is nothing to throw away, in a sentence."""
-    return None if _writes_of(app, about) or words_of(app, about) else discard_commands.NOTHING
+    return None if _writes_of(app, about) or words_of(app, about) else discard_commands.NO_DRAFTS
 
 
 def discard(app: Shell, about: Rows) -> None:

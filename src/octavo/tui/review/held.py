@@ -35,13 +35,13 @@ HELD: Commands[OutboxEntry] = Commands(
     "held",
     (
         Command("show", "enter", "Show on page", "Show the comment on its page", run=_show),
-        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=pending_comments.edit_held),
+        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=pending_comments.edit_pending),
         Command(
             "drop",
             "X",
             "Remove",
             "Remove the comment from the review and keep it as a draft",
-            run=pending_comments.drop_held,
+            run=pending_comments.remove_pending,
         ),
     ),
     nothing=_NOTHING,
@@ -115,7 +115,7 @@ class HeldScreen(Dialog[OutboxEntry | None]):
 
     def _draw(self, entry: OutboxEntry) -> Row:
         words = " ".join(entry.facts.text.split())
-        return Row(cells=(pending_comments.named(entry, self._titles), words, short_age(entry.created_at)))
+        return Row(cells=(pending_comments.location_label(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(Lines.Highlighted)
     def _show_words(self) -> None:
@@ -135,4 +135,4 @@ class HeldScreen(Dialog[OutboxEntry | None]):
     def send_all(self) -> None:
         """Send all pending comments without a review."""
         self.close()
-        pending_comments.send_held(self.shell, self._at, self._of)
+        pending_comments.send_pending(self.shell, self._at, self._of)

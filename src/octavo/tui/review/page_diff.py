@@ -20,7 +20,7 @@ from octavo.documents.diff_model import Diff
 from octavo.documents.suggestions import block_source, suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion
-from octavo.tui.comments.thread_anchoring import BothSides
+from octavo.tui.comments.thread_anchoring import TwoVersionAnchors
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.pane import Stop
@@ -71,7 +71,7 @@ class PageDiff:
         self._shown: tuple[ChangedPage, Sides] | None = None
         """Which change is on show, as it was listed, between which revisions."""
         self._documents: tuple[Document, Document] | None = None
-        self._hanging_in: BothSides | None = None
+        self._hanging_in: TwoVersionAnchors | None = None
         """Where threads hang on both of them."""
         self._arriving: tuple[str, int | Comment] | None = None
         """The entry whose first (1) or last (-1) open thread, or which thread of it, one is on the way to."""
@@ -273,12 +273,12 @@ class PageDiff:
             self.page_discussion.open_thread(thread.id)  # such as in the source, which shows none
 
     @property
-    def _both_sides(self) -> BothSides | None:
+    def _both_sides(self) -> TwoVersionAnchors | None:
         """Where threads hang on the page on show."""
         if self._documents is None:
             return None
         if self._hanging_in is None or self._hanging_in.documents is not self._documents:
-            self._hanging_in = BothSides(self._documents)
+            self._hanging_in = TwoVersionAnchors(self._documents)
         return self._hanging_in
 
     @property

@@ -118,7 +118,7 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
 
 def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     """Ask for the comment of a review, and submit the review with its pending comments."""
-    from octavo.tui.comments.pending_comments import told
+    from octavo.tui.comments.pending_comments import describe_pending
     from octavo.tui.widgets.confirm import Confirm, Field
 
     change_request, at, name = request.about, request.at, request.name
@@ -138,7 +138,7 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
-        intro="\n".join(told(held, request.titles())),
+        intro="\n".join(describe_pending(held, request.titles())),
     )  # fmt: skip
 
     def submitted(_: object) -> None:
