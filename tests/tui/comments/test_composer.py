@@ -66,11 +66,11 @@ class Writing(Scratch):
             draft=draft,
             save_draft=self.save,
             save_draft_now=self.kept.append,
-            trouble=lambda: self.trouble,
+            save_error=lambda: self.trouble,
             preview=self.preview,
             editing_folder=Path("unused"),
             limit=limit,
-            people=people,
+            members=people,
             replies=replies,
         )
         await self.push_screen(composer, self.answers.append)
@@ -98,7 +98,7 @@ async def test_at_the_start_of_a_word_somebody_is_named() -> None:
         composer = await app.write(people=Crew())
         await pilot.press(*"Hi ", "@", *"zo", "enter")
         assert composer.text == "Hi [@Zoe M\\_M](/users/zoe) "
-        assert composer.writing.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
+        assert composer.text_area.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
         await pilot.press(*"at a", "@")
         assert app.screen is composer, "within a word it is an address"
         await pilot.press(*"b (", "@", "escape")
@@ -115,13 +115,13 @@ async def test_an_emoji_is_offered_by_the_letters_of_its_name() -> None:
         await pilot.press(*"Done :tad")
         await until(pilot, lambda: "🎉 tada" in shown(app))
         await pilot.press("enter")
-        assert composer.writing.text == "Done 🎉 "
+        assert composer.text_area.text == "Done 🎉 "
         await pilot.press(*":hear")
         await until(pilot, lambda: "heart" in shown(app))
         await pilot.press("tab")
-        assert composer.writing.text == "Done 🎉 ❤️ "
+        assert composer.text_area.text == "Done 🎉 ❤️ "
         await pilot.press(*":+1:")
-        assert composer.writing.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
+        assert composer.text_area.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
         assert app.screen is composer
 
 
@@ -145,7 +145,7 @@ async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
         await until(pilot, lambda: app.screen is composer)
         await pilot.press(*"q ok")
         assert composer.text == ":tadpole :qxq ok", "what no emoji is called by is written as it was typed"
-        composer.writing.load_text("")
+        composer.text_area.load_text("")
         await pilot.press(*"`:tad", *"` at 10:30 ")
         app.screen.post_message(Paste(":tada"))
         await pilot.pause()
@@ -337,7 +337,7 @@ async def test_while_nothing_can_be_saved_nothing_is_sent() -> None:
         app.trouble = "Nothing is being saved: the disk is full. Free some space, then try again."
         await pilot.press(*"yes", "ctrl+s")
         assert app.explained == [app.trouble]
-        composer.keep()
+        composer.start_saving()
         await until(pilot, lambda: app.trouble in shown(app))
         assert (app.answers, app.kept) == ([], [])
         app.trouble = ""
@@ -399,7 +399,7 @@ async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_i
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")
             await pilot.pause()
-        assert composer.focused is composer.writing
+        assert composer.focused is composer.text_area
         assert looked.counts == {}
 
 
@@ -419,7 +419,7 @@ async def test_what_is_pasted_or_quoted_is_text() -> None:
         for text in HOSTILE:
             composer = await app.write(text, quoted=text, title=text)
             await pilot.pause()
-            composer.writing.post_message(Paste(text + "\nand on"))
+            composer.text_area.post_message(Paste(text + "\nand on"))
             await until(pilot, lambda composer=composer: "and on" in composer.text)  # type: ignore[misc]  # bound now
             assert harmless(lines(app))
             assert harmless(composer.text.split("\n"))

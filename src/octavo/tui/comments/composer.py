@@ -43,20 +43,20 @@ COMPOSER: Commands[Composer] = Commands(
     (
         Command("send", "ctrl+s,ctrl+enter", "Send", "Send the comment", writes=True, run=lambda _, composer: composer.send(),
                 why_not=lambda _, composer: composer.why_not_send(), priority=True),
-        Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.hold(),
-                why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_hold, priority=True),
+        Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.add_to_review(),
+                why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_add_to_review, priority=True),
         Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
-                run=lambda _, composer: composer.suggest(), there=lambda _, composer: bool(composer.suggestion), priority=True),
-        Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_outside(),
-                there=lambda _, composer: composer.can_edit_outside, priority=True),
-        Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.show_preview(),
+                run=lambda _, composer: composer.insert_suggestion(), there=lambda _, composer: bool(composer.suggestion), priority=True),
+        Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_in_editor(),
+                there=lambda _, composer: composer.can_edit_in_editor, priority=True),
+        Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.toggle_preview(),
                 called=lambda _, composer: "Write" if composer.is_previewing else None,
                 there=lambda _, composer: composer.can_preview, priority=True),
-        Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.name_somebody(),
-                there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
-        Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.reply_quickly(),
+        Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.mention_member(),
+                there=lambda _, composer: composer.can_mention, key_display="@", priority=True),
+        Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.insert_quick_reply(),
                 there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
-        Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.leave(), priority=True),
+        Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.close_keeping_draft(), priority=True),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -74,7 +74,7 @@ class Composer(Dialog[str | None]):
         PurePath(__file__).with_name("composer.tcss"),
     ]
     CONTEXT: ClassVar[str] = "composer"
-    writing: TextEditor
+    text_area: TextEditor
     """The text area."""
     HELP: ClassVar[str] = (
         "Write a comment in Markdown. Press ctrl+s to send the comment, ctrl+r to preview it, ctrl+e to open your editor, "
@@ -91,15 +91,15 @@ class Composer(Dialog[str | None]):
         is_saved: bool = True,
         save_draft: Callable[[str], Awaitable[None]],
         save_draft_now: Callable[[str], None],
-        trouble: Callable[[], str] = str,
+        save_error: Callable[[], str] = str,
         verb: str = "send",
         placeholder: str = "Write a comment",
         preview: Callable[[str], Widget] | None = None,
         editing_folder: Path | None = None,
-        about: FileNote | None = None,
+        file_note: FileNote | None = None,
         limit: int | None = None,
-        people: MentionCandidates | None = None,
-        can_hold: bool = False,
+        members: MentionCandidates | None = None,
+        can_add_to_review: bool = False,
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
@@ -107,33 +107,33 @@ class Composer(Dialog[str | None]):
 
         `is_saved` means that the draft is on disk. `preview` returns a widget that shows the rendered text.
         `editing_folder` is the folder for files of the external editor: without it, the text cannot be edited outside.
-        `about` is the note in such a file. `limit` is the most characters that can be sent. `trouble` returns why
-        nothing can be saved or sent. `people` are the members who can be mentioned. With `can_hold`, the comment can be
-        added to the pending review, which sets `is_held`. `suggestion` is the Markdown that starts a suggested change.
+        `file_note` is the note in such a file. `limit` is the most characters that can be sent. `save_error` returns why
+        nothing can be saved or sent. `members` are the members who can be mentioned. With `can_add_to_review`, the comment can be
+        added to the pending review, which sets `is_pending`. `suggestion` is the Markdown that starts a suggested change.
         `replies` are quick replies.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
-        self._begun = self._typed_last = draft
-        self._saved = draft if is_saved else ""
-        self._named = MentionText()
-        self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
-        self._preview, self._limit, self._people = preview, limit, people
-        self._folder, self._about = editing_folder, about
-        self.can_hold: bool = can_hold
+        self._initial_text = self._last_text = draft
+        self._saved_text = draft if is_saved else ""
+        self._mentions = MentionText()
+        self._save_draft, self._save_draft_now, self._save_error = save_draft, save_draft_now, save_error
+        self._preview, self._limit, self._members = preview, limit, members
+        self._folder, self._file_note = editing_folder, file_note
+        self.can_add_to_review: bool = can_add_to_review
         self.suggestion: str = suggestion
         self.replies: Sequence[str] = [safe_text(each) for each in replies]
-        self._length = len(self._named.shown(draft))
-        self._declined: tuple[int, int] | None = None
+        self._length = len(self._mentions.shown(draft))
+        self._declined_at: tuple[int, int] | None = None
         """Position of a `:` after which the user closed the emoji list without a choice."""
-        self.is_held = False
+        self.is_pending = False
         """Whether the comment was added to the pending review instead of sent."""
-        self._under_way: str | None = None
+        self._saving_text: str | None = None
         """Newest text that is being saved. None if no save is running."""
         self._clock = DraftClock()
         self._timer: Timer | None = None
-        self._sending = self._done = False
-        self._typed_ahead: list[Key] = []
+        self._is_sending = self._is_closed = False
+        self._queued_keys: list[Key] = []
         """Keys pressed while the text is being saved. They are sent to the screen below."""
 
     def body(self) -> ComposeResult:
@@ -143,88 +143,88 @@ class Composer(Dialog[str | None]):
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            self.writing = TextEditor(self._named.shown(self._begun), placeholder=self._placeholder)
-            yield self.writing
+            self.text_area = TextEditor(self._mentions.shown(self._initial_text), placeholder=self._placeholder)
+            yield self.text_area
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
                 yield Static(classes="composer--draft")
                 yield ChangingText(classes="composer--count")
 
     def on_mount(self) -> None:
-        writing = self.writing
-        writing.focus()
-        writing.move_cursor(writing.document.end)
-        if self._begun != self._saved:
-            self._say(self._trouble() or "not saved yet", "$error")
-            self._begin_to_keep(self._begun)
-        elif self._begun:
-            self._say("draft" if self._verb == "send" else "")
-        self._count(len(self.text))
+        text_area = self.text_area
+        text_area.focus()
+        text_area.move_cursor(text_area.document.end)
+        if self._initial_text != self._saved_text:
+            self._show_status(self._save_error() or "not saved yet", "$error")
+            self._save_in_background(self._initial_text)
+        elif self._initial_text:
+            self._show_status("draft" if self._verb == "send" else "")
+        self._show_count(len(self.text))
         if isinstance(self.app, SavesOnExit):
-            self.app.before_end.add(self.keep_now)
-        self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
-        self.set_interval(AGAIN, self._try_again)
+            self.app.before_end.add(self.save_now)
+        self.app.app_suspend_signal.subscribe(self, lambda _: self.save_now())
+        self.set_interval(AGAIN, self._retry_saving)
 
     def on_unmount(self) -> None:
-        self.keep_now()
+        self.save_now()
         if isinstance(self.app, SavesOnExit):
-            self.app.before_end.discard(self.keep_now)
+            self.app.before_end.discard(self.save_now)
 
     @property
     def text(self) -> str:
         """Return the text as it is sent."""
-        return self._named.sent(self.writing.text)
+        return self._mentions.sent(self.text_area.text)
 
-    def keep(self) -> None:
+    def start_saving(self) -> None:
         """Start saving the text as a draft."""
-        text = self._current
-        if not self._done and text != (self._saved if self._under_way is None else self._under_way):
-            self._begin_to_keep(text)
+        text = self._current_text
+        if not self._is_closed and text != (self._saved_text if self._saving_text is None else self._saving_text):
+            self._save_in_background(text)
 
-    def keep_now(self) -> None:
+    def save_now(self) -> None:
         """Save the text as a draft before returning: the app may end or be suspended next."""
         self._stop_timer()
-        if not self._done and self._current != self._saved:
+        if not self._is_closed and self._current_text != self._saved_text:
             try:
-                self._save_draft_now(self._current)
+                self._save_draft_now(self._current_text)
             except NotSaved as error:
-                self._say(str(error), "$error")
+                self._show_status(str(error), "$error")
                 return
-            self._saved = self._current
-            self._say(_SAVED_MESSAGE)
+            self._saved_text = self._current_text
+            self._show_status(_SAVED_MESSAGE)
 
-    def _begin_to_keep(self, text: str) -> None:
+    def _save_in_background(self, text: str) -> None:
         self._stop_timer()
-        self._under_way = text
+        self._saving_text = text
         # Run by the app: the save must outlive this dialog.
-        self.app.run_worker(self._until_kept(text, self._save_draft(text)))
+        self.app.run_worker(self._finish_saving(text, self._save_draft(text)))
 
-    async def _until_kept(self, text: str, saving: Awaitable[None]) -> bool:
+    async def _finish_saving(self, text: str, saving: Awaitable[None]) -> bool:
         error: NotSaved | None = None
         try:
             await saving
-        except NotSaved as failed:
-            error = failed
+        except NotSaved as save_failure:
+            error = save_failure
         else:
-            self._saved = text
-        if self._under_way == text:
-            self._under_way = None
-        if self._done and error is not None:
+            self._saved_text = text
+        if self._saving_text == text:
+            self._saving_text = None
+        if self._is_closed and error is not None:
             self.app.notify(str(error), severity="error", markup=False)
-        elif not self._done and self._current == text:
-            self._say(_SAVED_MESSAGE if error is None else str(error), "" if error is None else "$error")
+        elif not self._is_closed and self._current_text == text:
+            self._show_status(_SAVED_MESSAGE if error is None else str(error), "" if error is None else "$error")
             self.refresh_bindings()
         return error is None
 
-    def _try_again(self) -> None:
+    def _retry_saving(self) -> None:
         """Save again after a failure: only a new attempt shows whether saving works again."""
-        if self._sending or self._done or self._timer is not None:
+        if self._is_sending or self._is_closed or self._timer is not None:
             return
-        trouble = self._trouble()
-        if self._under_way is not None:
-            self._say(trouble, "$error")
-        elif trouble or self._current != self._saved:
-            self._begin_to_keep(self._current)
+        save_error = self._save_error()
+        if self._saving_text is not None:
+            self._show_status(save_error, "$error")
+        elif save_error or self._current_text != self._saved_text:
+            self._save_in_background(self._current_text)
 
     def _stop_timer(self) -> None:
         self._clock.kept()
@@ -233,15 +233,15 @@ class Composer(Dialog[str | None]):
             self._timer = None
 
     @property
-    def _current(self) -> str:
+    def _current_text(self) -> str:
         # While the app ends, the text area is removed before this screen.
-        found = self.query(TextEditor)
-        return self._named.sent(found.first().text) if found else self._typed_last
+        areas = self.query(TextEditor)
+        return self._mentions.sent(areas.first().text) if areas else self._last_text
 
     def why_not_send(self) -> str | None:
         """Return why the text cannot be sent. None if it can."""
-        if trouble := self._trouble():
-            return trouble
+        if save_error := self._save_error():
+            return save_error
         if not self.text.strip():
             return "Write some text first."
         if self._limit is not None and len(self.text) > self._limit:
@@ -249,7 +249,7 @@ class Composer(Dialog[str | None]):
         return None
 
     @property
-    def can_edit_outside(self) -> bool:
+    def can_edit_in_editor(self) -> bool:
         """Return whether the text can be edited in an external editor."""
         return self._folder is not None
 
@@ -264,190 +264,192 @@ class Composer(Dialog[str | None]):
         return self.has_class("-preview")
 
     @property
-    def can_name_somebody(self) -> bool:
+    def can_mention(self) -> bool:
         """Return whether members can be mentioned here."""
-        return self._people is not None and self.writing.has_focus
+        return self._members is not None and self.text_area.has_focus
 
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
-            "ctrl+t add to review" if self.can_hold else "",
+            "ctrl+t add to review" if self.can_add_to_review else "",
             "ctrl+g suggest" if self.suggestion else "",
             "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
             # With more than these keys, the key bar shows the others.
             f"ctrl+r {'write' if self.is_previewing else 'preview'}"
-            if self._preview is not None and not self.can_hold
+            if self._preview is not None and not self.can_add_to_review
             else "",
-            "@ mention" if self._people is not None and not self.can_hold else "",
+            "@ mention" if self._members is not None and not self.can_add_to_review else "",
         ]
         return " · ".join(key for key in keys if key)
 
     @on(TextArea.Changed)
-    def _typed(self) -> None:
-        written = self.writing.text  # read once: TextArea joins all its lines for each access
-        text = self._typed_last = self._named.sent(written)
-        self._count(len(text))
+    def _on_text_changed(self) -> None:
+        typed = self.text_area.text  # read once: TextArea joins all its lines for each access
+        text = self._last_text = self._mentions.sent(typed)
+        self._show_count(len(text))
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if text != self._saved:
-            self._say("")
-            self._timer = self.set_timer(self._clock.typed(monotonic()), self.keep)
-        is_letter, self._length = len(written) == self._length + 1, len(written)
-        self._offer_emoji(is_letter)
+        if text != self._saved_text:
+            self._show_status("")
+            self._timer = self.set_timer(self._clock.typed(monotonic()), self.start_saving)
+        is_one_letter, self._length = len(typed) == self._length + 1, len(typed)
+        self._offer_emoji(is_one_letter)
 
-    def _offer_emoji(self, is_letter: bool) -> None:
+    def _offer_emoji(self, is_one_letter: bool) -> None:
         """Offer emoji after a `:` and two letters, if the last letter was typed and not pasted."""
-        writing = self.writing
-        if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
+        text_area = self.text_area
+        if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
-        if len(writing.text) > SEARCHED:
+        if len(text_area.text) > SEARCHED:
             return  # Whether the cursor is in code depends on all text before the cursor: too slow in a long text.
-        row, column = writing.cursor_location
-        if ":" not in writing.document.get_line(row)[:column]:
+        row, column = text_area.cursor_location
+        if ":" not in text_area.document.get_line(row)[:column]:
             return
         # lazy: the names of emoji, rarely needed
         from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, emoji_prefix
 
-        begun = emoji_prefix(writing.get_text_range((0, 0), (row, column)))
-        begins = (row, column - len(begun))
-        if not begun:
-            self._declined = None
-        elif is_letter and begins != self._declined:
+        prefix = emoji_prefix(text_area.get_text_range((0, 0), (row, column)))
+        start = (row, column - len(prefix))
+        if not prefix:
+            self._declined_at = None
+        elif is_one_letter and start != self._declined_at:
 
-            def chosen(answer: NamedEmoji | str | None) -> None:
-                here = writing.cursor_location
+            def on_chosen(answer: NamedEmoji | str | None) -> None:
+                cursor = text_area.cursor_location
                 if isinstance(answer, str):
-                    self._declined = begins
-                    writing.replace(f":{answer}", begins, here)
+                    self._declined_at = start
+                    text_area.replace(f":{answer}", start, cursor)
                 elif answer is not None:
-                    writing.replace(f"{answer.sign} ", begins, here)
+                    text_area.replace(f"{answer.sign} ", start, cursor)
 
-            self.app.push_screen(Autocomplete(EmojiSuggestions(begun[1:])), chosen)
+            self.app.push_screen(Autocomplete(EmojiSuggestions(prefix[1:])), on_chosen)
 
     def on_app_blur(self, event: AppBlur) -> None:
-        self.keep()
+        self.start_saving()
 
     def on_screen_suspend(self, event: ScreenSuspend) -> None:
-        self.keep()
+        self.start_saving()
 
-    def _say(self, words: str, style: str = "") -> None:
+    def _show_status(self, text: str, style: str = "") -> None:
         for each in self.query(".composer--draft").results(Static):
-            each.update(safe(words).stylize(style))
+            each.update(safe(text).stylize(style))
 
-    def _count(self, count: int) -> None:
+    def _show_count(self, count: int) -> None:
         limit = f" of {self._limit}" if self._limit is not None and count > self._limit * 0.8 else ""
         over = self._limit is not None and count > self._limit
-        words = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")
-        self.query_one(".composer--count", Static).update(words.stylize("bold $error") if over else words)
+        text = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")
+        self.query_one(".composer--count", Static).update(text.stylize("bold $error") if over else text)
         self.refresh_bindings()
 
     def send(self) -> None:
         """Close with the text as the result, once the draft is saved."""
-        if not self._done and not self._sending:
-            self._sending = self.writing.read_only = True
+        if not self._is_closed and not self._is_sending:
+            self._is_sending = self.text_area.read_only = True
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
-    def suggest(self) -> None:
+    def insert_suggestion(self) -> None:
         """Insert the source of the block as a suggested change."""
-        writing = self.writing
-        if writing.read_only:
+        text_area = self.text_area
+        if text_area.read_only:
             return
-        row, column = writing.cursor_location
-        writing.insert(("\n" if column else "") + self.suggestion)
+        row, column = text_area.cursor_location
+        text_area.insert(("\n" if column else "") + self.suggestion)
         # The first line inside the fence: the user starts to edit there.
-        writing.move_cursor((row + bool(column) + 1, 0))
-        writing.focus()
+        text_area.move_cursor((row + bool(column) + 1, 0))
+        text_area.focus()
 
-    def reply_quickly(self) -> None:
+    def insert_quick_reply(self) -> None:
         """Ask for a quick reply and insert it."""
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
-        def chosen(text: str | None) -> None:
-            if text is not None and not self.writing.read_only:
-                self.writing.insert(text)
+        def on_chosen(text: str | None) -> None:
+            if text is not None and not self.text_area.read_only:
+                self.text_area.insert(text)
 
         choices = [Choice(each, " ".join(each.split())) for each in self.replies]
-        self.app.push_screen(Picker("Quick replies", choices), chosen)
+        self.app.push_screen(Picker("Quick replies", choices), on_chosen)
 
-    def hold(self) -> None:
+    def add_to_review(self) -> None:
         """Add the comment to the pending review and close."""
-        if not self._done and not self._sending:
-            self.is_held = True
+        if not self._is_closed and not self._is_sending:
+            self.is_pending = True
             self.send()
 
     def on_key(self, event: Key) -> None:
-        if self._sending:
+        if self._is_sending:
             event.stop()
-            self._typed_ahead.append(event)
+            self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
         """Close with `text` once it is saved: until the outbox has queued it, only the draft has it."""
-        kept = await self._until_kept(text, saving)
-        ahead, self._typed_ahead = self._typed_ahead, []
-        if self._done:
+        saved = await self._finish_saving(text, saving)
+        queued_keys, self._queued_keys = self._queued_keys, []
+        if self._is_closed:
             return
-        if kept and self.app.screen is self:
-            self._done = True
+        if saved and self.app.screen is self:
+            self._is_closed = True
             self.dismiss(text)
-            for key in ahead:
+            for key in queued_keys:
                 self.app.post_message(Key(key.key, key.character))
         else:
-            self._sending = self.writing.read_only = self.is_held = False
+            self._is_sending = self.text_area.read_only = self.is_pending = False
 
-    async def leave(self) -> None:
+    async def close_keeping_draft(self) -> None:
         """Close and keep the draft. In the preview, go back to editing."""
         if self.has_class("-preview"):
-            await self.show_preview()
-        elif not self._done:
-            self.keep()
-            self._done = True
+            await self.toggle_preview()
+        elif not self._is_closed:
+            self.start_saving()
+            self._is_closed = True
             self.dismiss(None)
 
-    def edit_outside(self) -> None:
+    def edit_in_editor(self) -> None:
         """Edit the text in the user's external editor."""
         if self._folder is None:
             return
-        self.keep_now()
-        result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, about=self._about)
+        self.save_now()
+        result = edit_text(self.app, self.text, self._folder, keep=self._save_edited_text, about=self._file_note)
         if isinstance(result, Edited):
-            self.writing.load_text(self._named.shown(_normalize_lines(result.text)))
-            self.writing.move_cursor(self.writing.document.end)
-            self.keep()
+            self.text_area.load_text(self._mentions.shown(_normalize_lines(result.text)))
+            self.text_area.move_cursor(self.text_area.document.end)
+            self.start_saving()
         else:
-            self._say(result.said, "$warning")
+            self._show_status(result.said, "$warning")
 
-    def _keep_edited(self, text: str) -> str:
+    def _save_edited_text(self, text: str) -> str:
         # Saved before the edited file is deleted: a crash then cannot lose the text.
         return why_not_saved(self._save_draft_now, _normalize_lines(text))
 
-    def name_somebody(self) -> None:
+    def mention_member(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""
         from octavo.tui.comments.autocomplete import Autocomplete, MemberSuggestions
 
-        writing = self.writing
-        if self._people is None or writing.read_only:
+        text_area = self.text_area
+        if self._members is None or text_area.read_only:
             return
-        writing.replace("@", *writing.selection)
-        row, column = writing.cursor_location
-        before = writing.document.get_line(row)[: column - 1]
+        text_area.replace("@", *text_area.selection)
+        row, column = text_area.cursor_location
+        before = text_area.document.get_line(row)[: column - 1]
         if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
             return  # An `@` inside a word is part of an e-mail address.
 
-        def chosen(who: User | str | None) -> None:
-            if isinstance(who, str) or who is None:
-                writing.insert(who or "")
+        def on_chosen(member: User | str | None) -> None:
+            if isinstance(member, str) or member is None:
+                text_area.insert(member or "")
             else:
-                here = writing.cursor_location
-                writing.replace(
-                    f"{self._named.add(mention_markdown(who), writing.text)} ", (here[0], here[1] - 1), here
+                cursor = text_area.cursor_location
+                text_area.replace(
+                    f"{self._mentions.add(mention_markdown(member), text_area.text)} ",
+                    (cursor[0], cursor[1] - 1),
+                    cursor,
                 )
 
-        self.app.push_screen(Autocomplete(MemberSuggestions(self._people)), chosen)
+        self.app.push_screen(Autocomplete(MemberSuggestions(self._members)), on_chosen)
 
-    async def show_preview(self) -> None:
+    async def toggle_preview(self) -> None:
         """Switch between the preview and editing."""
         if self._preview is None:
             return
@@ -455,7 +457,7 @@ class Composer(Dialog[str | None]):
         await box.remove_children()
         if self.is_previewing:
             self.remove_class("-preview")
-            self.writing.focus()
+            self.text_area.focus()
         else:
             await box.mount(self._preview(self.text))
             self.add_class("-preview")

@@ -55,7 +55,7 @@ class DiffThreads:
         def unsent(thread: Comment) -> str:
             return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
-        suggested = partial(self._suggested.compared, self._at)
+        suggested = partial(self._suggested.diffs, self._at)
         return thread_summaries(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:

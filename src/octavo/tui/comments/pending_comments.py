@@ -72,11 +72,11 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
         save_draft=kept.save,
         save_draft_now=kept.save_now,
         is_saved=kept.is_saved,
-        trouble=lambda: kept.trouble,
+        save_error=lambda: kept.trouble,
         verb="save",
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
-        people=MentionCandidates(app, entry.at),
+        members=MentionCandidates(app, entry.at),
         replies=app.settings.quick_replies,
     )
     app.push_screen(composer, written)

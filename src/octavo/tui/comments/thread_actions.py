@@ -263,7 +263,7 @@ def compose(
     kept, state = DialogDraft(app, place, start), app.session.state
 
     def closed(text: str | None) -> None:
-        if text and composer.is_held and hold is not None:
+        if text and composer.is_pending and hold is not None:
             hold(text)
         elif text:
             written(text)
@@ -275,12 +275,12 @@ def compose(
         save_draft=kept.save,
         save_draft_now=kept.save_now,
         is_saved=kept.is_saved,
-        trouble=lambda: kept.trouble,
+        save_error=lambda: kept.trouble,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
-        about=FileNote(title, place, state.namespace),
-        people=MentionCandidates(app, at),
-        can_hold=hold is not None,
+        file_note=FileNote(title, place, state.namespace),
+        members=MentionCandidates(app, at),
+        can_add_to_review=hold is not None,
         suggestion=suggestion_fence(source) if source else "",
         replies=app.settings.quick_replies,
     )

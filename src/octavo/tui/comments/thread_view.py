@@ -210,7 +210,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if snapshot.value is not None:
-            self._suggested.page_says(snapshot.value.markdown or "")
+            self._suggested.set_page_text(snapshot.value.markdown or "")
 
     def on_unmount(self) -> None:
         self._subscriptions.stop()
