@@ -15,6 +15,7 @@ from octavo.api.users import User
 from octavo.data.state_db import NotSaved
 from octavo.tui.comments.autocomplete import Autocomplete, emoji_prefix
 from octavo.tui.comments.composer import Composer
+from octavo.tui.comments.mentions import MentionCandidates
 from octavo.tui.reader.markdown_preview import preview
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.threads import keep_quoted_lines
@@ -77,18 +78,17 @@ class Writing(Scratch):
         return composer
 
 
-class Crew:
-    """People to name: one is known, another comes when it is asked for."""
-
-    trouble = ""
+class Crew(MentionCandidates):
+    """Members to mention: one is loaded, another is loaded on request."""
 
     def __init__(self) -> None:
+        self.load_error = ""
         self.people = [User(id="tom", display_name="Tom Ward")]
 
-    def known(self) -> list[User]:
+    def loaded(self) -> list[User]:
         return list(self.people)
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         self.people.append(User(id="zoe", display_name="Zoe M_M"))
 
 

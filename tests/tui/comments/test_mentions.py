@@ -25,30 +25,30 @@ PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)
 def test_a_mention_is_shown_as_a_name() -> None:
     writing = MentionText()
     text = f"{mention_markdown(ADA)}, {mention_markdown(LONG)} and {mention_markdown(HARD)}: look"
-    assert writing.shown(text) == with_names(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
-    assert writing.sent("@Ada, @Ada Lo and @Ö_*[x]: look") == text
-    assert writing.sent("(@Ada) @Adam me@Ada") == f"({mention_markdown(ADA)}) @Adam me@Ada"
+    assert writing.to_text(text) == with_names(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
+    assert writing.to_markdown("@Ada, @Ada Lo and @Ö_*[x]: look") == text
+    assert writing.to_markdown("(@Ada) @Adam me@Ada") == f"({mention_markdown(ADA)}) @Adam me@Ada"
 
 
 def test_two_of_one_name_are_told_apart() -> None:
     other = mention_markdown(User(id="u9", display_name="Ada"))
     writing = MentionText()
-    assert writing.shown(f"{mention_markdown(ADA)} {other}") == f"@Ada {other}"
-    assert writing.sent(f"@Ada {other}") == f"{mention_markdown(ADA)} {other}"
+    assert writing.to_text(f"{mention_markdown(ADA)} {other}") == f"@Ada {other}"
+    assert writing.to_markdown(f"@Ada {other}") == f"{mention_markdown(ADA)} {other}"
 
 
 def test_a_name_that_was_typed_stays_what_it_was() -> None:
     writing = MentionText()
     text = f"@Ada and {mention_markdown(ADA)}"
-    assert writing.sent(writing.shown(text)) == text
+    assert writing.to_markdown(writing.to_text(text)) == text
     writing = MentionText()
     assert writing.add(mention_markdown(ADA), "") == "@Ada"
     assert writing.add(mention_markdown(ADA), "@Ada and ") == "@Ada"
     assert writing.add(mention_markdown(LONG), "@Ada Lo and ") == mention_markdown(LONG)
-    assert writing.sent("@Ada Lo") == f"{mention_markdown(ADA)} Lo"
+    assert writing.to_markdown("@Ada Lo") == f"{mention_markdown(ADA)} Lo"
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_what_is_shown_and_not_written_on_is_sent_as_it_was(text: str) -> None:
     writing = MentionText()
-    assert writing.sent(writing.shown(text)) == text
+    assert writing.to_markdown(writing.to_text(text)) == text

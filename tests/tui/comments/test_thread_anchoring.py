@@ -27,31 +27,34 @@ def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> No
         thread("page", "", None),
     ]
     hanging = ThreadAnchors(after)
-    hung = {key: [each.id for each in found] for key, found in hanging.likely(threads).items()}
+    hung = {key: [each.id for each in found] for key, found in hanging.by_likely_block(threads).items()}
     assert hung == {after.blocks[1].key: ["edited"], after.blocks[2].key: ["same"], "": ["gone", "page"]}
-    assert [hanging.since(each) for each in threads] == ["changed", "", "gone", ""]
-    assert hanging.said_since(threads[0]) == "Outdated: the block was edited. Its text was:"
-    assert {key: len(found) for key, found in hanging.exact(threads).items()} == {after.blocks[2].key: 1, "": 3}
+    assert [hanging.block_change(each) for each in threads] == ["changed", "", "gone", ""]
+    assert hanging.outdated_note(threads[0]) == "Outdated: the block was edited. Its text was:"
+    assert {key: len(found) for key, found in hanging.by_exact_block(threads).items()} == {
+        after.blocks[2].key: 1,
+        "": 3,
+    }
 
 
 def test_what_is_not_read_yet_is_not_taken_for_gone() -> None:
     lost = thread("edited", "gone", "At about 09:06 the water stood 3.412 m above chart datum.")
     hanging = ThreadAnchors(parse(AFTER), whole=False)
-    assert hanging.since(lost) == ""
-    assert list(hanging.likely([lost])) == [""]
-    whole = hanging.on(hanging.document, whole=True)
-    assert whole.since(lost) == "changed"
-    assert whole.on(whole.document, whole=True) is whole
+    assert hanging.block_change(lost) == ""
+    assert list(hanging.by_likely_block([lost])) == [""]
+    whole = hanging.for_document(hanging.document, whole=True)
+    assert whole.block_change(lost) == "changed"
+    assert whole.for_document(whole.document, whole=True) is whole
 
 
 def test_to_look_for_many_threads_goes_through_a_page_once() -> None:
     document = parse("\n\n".join(f"Paragraph {number} says a little of what there is." for number in range(3000)))
     hanging = ThreadAnchors(document)
     threads = [thread(f"t{number}", "gone", f"Nobody has written words number {number} here.") for number in range(10)]
-    assert list(hanging.likely(threads)) == [""]
+    assert list(hanging.by_likely_block(threads)) == [""]
     began = time.perf_counter()
     for _ in range(200):
-        hanging.likely(threads)
+        hanging.by_likely_block(threads)
     assert time.perf_counter() - began < 0.2
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from rich.cells import cell_len
 
@@ -16,6 +15,9 @@ from octavo.tui.widgets.chooser import Choice, Chooser, Found, answering
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match
+
+if TYPE_CHECKING:
+    from octavo.tui.comments.mentions import MentionCandidates
 
 T = TypeVar("T")
 
@@ -30,32 +32,32 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 )  # fmt: skip
 
 
-def emoji_prefix(before: str) -> str:
-    """Return the `:` and the letters of an emoji name at the end of `before`, the text before the cursor.
+def emoji_prefix(text_before: str) -> str:
+    """Return the `:` and the letters of an emoji name at the end of `text_before`, the text before the cursor.
 
     Empty if no emoji name starts there, or if it is in code.
     """
-    found = _EMOJI.search(before)
-    return found[1] if found is not None and not ends_in_code(before[: found.start()]) else ""
+    found = _EMOJI.search(text_before)
+    return found[1] if found is not None and not ends_in_code(text_before[: found.start()]) else ""
 
 
-def ends_in_code(before: str) -> bool:
-    """Return whether text typed after `before` is code: in a fence, between backticks, or indented."""
+def ends_in_code(text_before: str) -> bool:
+    """Return whether text typed after `text_before` is code: in a fence, between backticks, or indented."""
     fence = ""
-    lines = before.split("\n")
-    paragraph = 0
+    lines = text_before.split("\n")
+    paragraph_start = 0
     for number, line in enumerate(lines[:-1]):
         mark = _FENCE.match(line)
         if mark is not None and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
-            fence, paragraph = "" if fence else mark[1], number + 1
+            fence, paragraph_start = "" if fence else mark[1], number + 1
         elif not line.strip():
-            paragraph = number + 1
+            paragraph_start = number + 1
     if fence:
         return True
-    here = lines[paragraph:]
-    if here[0].startswith(("    ", "\t")):
+    paragraph_lines = lines[paragraph_start:]
+    if paragraph_lines[0].startswith(("    ", "\t")):
         return True
-    ticks = [len(each) for each in _TICKS.findall("\n".join(here))]
+    ticks = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
     while ticks:
         length = ticks.pop(0)
         if length not in ticks:
@@ -68,18 +70,18 @@ class SuggestionSource(Protocol[T]):
     """A source of suggestions for the typed text."""
 
     title: str
-    begun: str
+    typed_prefix: str
     """The text that is typed when the list opens."""
     empty: str
     """The text of the empty list."""
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         """Load the suggestions."""
 
     def choices(self, query: str) -> list[tuple[Choice[T], Match | None]]:
         """Return the suggestions that match, best first."""
 
-    def whole(self, typed: str) -> T | str | None:
+    def final_value(self, typed: str) -> T | str | None:
         """Return the value to insert without a choice, now that `typed` is typed: the suggestion whose name it is, or
         `typed` itself if nothing can match. None while further typing can still select a suggestion."""
 
@@ -92,27 +94,27 @@ class Autocomplete(Chooser["T | str", T]):
     FOOT: ClassVar[str] = "enter or tab insert · esc close"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)
 
-    def __init__(self, offered: SuggestionSource[T]) -> None:
-        super().__init__(offered.title, [each for each, _ in offered.choices("")], empty=offered.empty)
-        self._offered = offered
+    def __init__(self, source: SuggestionSource[T]) -> None:
+        super().__init__(source.title, [each for each, _ in source.choices("")], empty=source.empty)
+        self._source = source
 
     def begin(self) -> None:
         line = self.query_one(FilterInput)
-        line.value = self._offered.begun
+        line.value = self._source.typed_prefix
         line.cursor_position = len(line.value)
-        self.run_worker(self._ask())
+        self.run_worker(self._load())
 
-    async def _ask(self) -> None:
-        await self._offered.ask()
-        self._empty = self.rows.state.empty = self._offered.empty
-        self.show_choices([each for each, _ in self._offered.choices("")])
+    async def _load(self) -> None:
+        await self._source.load()
+        self._empty = self.rows.state.empty = self._source.empty
+        self.show_choices([each for each, _ in self._source.choices("")])
 
     def answers(self, query: str) -> list[Found[T]]:
-        return [Found(number, *each) for number, each in enumerate(self._offered.choices(query))]
+        return [Found(number, *each) for number, each in enumerate(self._source.choices(query))]
 
     def _find(self, query: str) -> None:
         super()._find(query)
-        if query and self.is_current and (answer := self._offered.whole(query)) is not None:
+        if query and self.is_current and (answer := self._source.final_value(query)) is not None:
             self.dismiss(answer)
 
     def take(self, choice: Choice[T]) -> None:
@@ -128,44 +130,30 @@ class Autocomplete(Chooser["T | str", T]):
         self.dismiss(self.query_one(FilterInput).value)
 
 
-class MentionCandidates(Protocol):
-    """The members who can be mentioned."""
-
-    @property
-    def trouble(self) -> str:
-        """Why members could not be loaded. Empty if they were."""
-
-    def known(self) -> Sequence[User]:
-        """Return the members that are loaded."""
-
-    async def ask(self) -> None:
-        """Load the members."""
-
-
 class MemberSuggestions:
     """Suggestions of members to mention."""
 
-    title, begun = "Mention", ""
+    title, typed_prefix = "Mention", ""
     empty = "No members are loaded yet."
 
-    def __init__(self, people: MentionCandidates) -> None:
-        self._people = people
+    def __init__(self, members: MentionCandidates) -> None:
+        self._members = members
 
-    async def ask(self) -> None:
-        await self._people.ask()
-        if self._people.trouble:
-            self.empty = f"Could not load the members: {self._people.trouble}"
+    async def load(self) -> None:
+        await self._members.load()
+        if self._members.load_error:
+            self.empty = f"Could not load the members: {self._members.load_error}"
 
     def choices(self, query: str) -> list[tuple[Choice[User], Match | None]]:
         """Return the members whose names match. Equal matches keep the order of the members: a shorter name is not a
         better match."""
-        people = [Choice(user, user.name, right=user.email or "") for user in self._people.known()]
+        members = [Choice(user, user.name, right=user.email or "") for user in self._members.loaded()]
         if not query.strip():
-            return [(each, None) for each in people]
-        found = [(each, matched) for each in people if (matched := answering(query, each)) is not None]
+            return [(each, None) for each in members]
+        found = [(each, matched) for each in members if (matched := answering(query, each)) is not None]
         return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
 
-    def whole(self, typed: str) -> User | str | None:
+    def final_value(self, typed: str) -> User | str | None:
         """Return the typed text once a space ends a word that matches no member. None before that."""
         return typed if typed.endswith(" ") and not self.choices(typed) else None
 
@@ -176,30 +164,30 @@ class EmojiSuggestions:
 
     title, empty = "Emoji", "Loading emoji…"
 
-    def __init__(self, begun: str = "") -> None:
-        self.begun = begun
-        self._are_read = False
+    def __init__(self, typed_prefix: str = "") -> None:
+        self.typed_prefix = typed_prefix
+        self._is_loaded = False
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         await asyncio.to_thread(emoji.search, "tada")
-        self._are_read = True
+        self._is_loaded = True
 
-    def named(self, words: str) -> list[NamedEmoji]:
+    def matching(self, words: str) -> list[NamedEmoji]:
         """Return the emoji that match these words, best first."""
-        return emoji.search(words) if self._are_read else []
+        return emoji.search(words) if self._is_loaded else []
 
     def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], Match | None]]:
-        return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.named(query)]
+        return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.matching(query)]
 
-    def whole(self, typed: str) -> NamedEmoji | str | None:
+    def final_value(self, typed: str) -> NamedEmoji | str | None:
         """Return the emoji whose whole name was typed with a second `:`. Return the text if no emoji can match. Else
         None."""
         name = typed.removesuffix(":")
-        if not self._are_read:
+        if not self._is_loaded:
             return None
         if name != typed and (sign := emoji.from_name(name)) is not None:
             return NamedEmoji(name, sign)
-        return typed if typed.endswith((" ", ":")) or not self.named(typed) else None
+        return typed if typed.endswith((" ", ":")) or not self.matching(typed) else None
 
 
 def emoji_label(sign: str, name: str) -> str:

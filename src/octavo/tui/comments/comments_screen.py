@@ -145,7 +145,11 @@ class CommentsScreen(ListView[Thread]):
     def thread_target(self) -> ThreadTarget | None:
         """Return the target of the keys of threads: the previewed thread, or the selected threads of the list."""
         one = self.thread.thread_target
-        return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
+        return (
+            replace(one, selected=tuple(self.ticked), clear_selection=self._done_with_ticked)
+            if one is not None
+            else None
+        )
 
     @property
     def target_drafts(self) -> Sequence[UnsentText]:

@@ -18,7 +18,7 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
-from octavo.tui.comments.mentions import MentionText, mention_markdown, with_names
+from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
@@ -33,7 +33,6 @@ from octavo.tui.widgets.wording import plural
 if TYPE_CHECKING:
     from octavo.api.users import User
     from octavo.documents.emoji import NamedEmoji
-    from octavo.tui.comments.autocomplete import MentionCandidates
 
 _QUOTED_LINES = 3
 _SAVED_MESSAGE = "draft saved · clear the text to discard it"
@@ -123,7 +122,7 @@ class Composer(Dialog[str | None]):
         self.can_add_to_review: bool = can_add_to_review
         self.suggestion: str = suggestion
         self.replies: Sequence[str] = [safe_text(each) for each in replies]
-        self._length = len(self._mentions.shown(draft))
+        self._length = len(self._mentions.to_text(draft))
         self._declined_at: tuple[int, int] | None = None
         """Position of a `:` after which the user closed the emoji list without a choice."""
         self.is_pending = False
@@ -143,7 +142,7 @@ class Composer(Dialog[str | None]):
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            self.text_area = TextEditor(self._mentions.shown(self._initial_text), placeholder=self._placeholder)
+            self.text_area = TextEditor(self._mentions.to_text(self._initial_text), placeholder=self._placeholder)
             yield self.text_area
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
@@ -173,7 +172,7 @@ class Composer(Dialog[str | None]):
     @property
     def text(self) -> str:
         """Return the text as it is sent."""
-        return self._mentions.sent(self.text_area.text)
+        return self._mentions.to_markdown(self.text_area.text)
 
     def start_saving(self) -> None:
         """Start saving the text as a draft."""
@@ -236,7 +235,7 @@ class Composer(Dialog[str | None]):
     def _current_text(self) -> str:
         # While the app ends, the text area is removed before this screen.
         areas = self.query(TextEditor)
-        return self._mentions.sent(areas.first().text) if areas else self._last_text
+        return self._mentions.to_markdown(areas.first().text) if areas else self._last_text
 
     def why_not_send(self) -> str | None:
         """Return why the text cannot be sent. None if it can."""
@@ -285,7 +284,7 @@ class Composer(Dialog[str | None]):
     @on(TextArea.Changed)
     def _on_text_changed(self) -> None:
         typed = self.text_area.text  # read once: TextArea joins all its lines for each access
-        text = self._last_text = self._mentions.sent(typed)
+        text = self._last_text = self._mentions.to_markdown(typed)
         self._show_count(len(text))
         if self._timer is not None:
             self._timer.stop()
@@ -413,7 +412,7 @@ class Composer(Dialog[str | None]):
         self.save_now()
         result = edit_text(self.app, self.text, self._folder, keep=self._save_edited_text, about=self._file_note)
         if isinstance(result, Edited):
-            self.text_area.load_text(self._mentions.shown(_normalize_lines(result.text)))
+            self.text_area.load_text(self._mentions.to_text(_normalize_lines(result.text)))
             self.text_area.move_cursor(self.text_area.document.end)
             self.start_saving()
         else:

@@ -30,23 +30,23 @@ class DiffThreads:
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
         """Call `redraw` when threads or replies have changed."""
         self._view, self._at, self._redraw = view, at, redraw
-        self.all: tuple[Comment, ...] = ()
+        self.threads: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
-        self._suggested = SuggestionDiffs(lambda: view.shell, redraw)
+        self._suggestions = SuggestionDiffs(lambda: view.shell, redraw)
 
     @property
-    def posted(self) -> list[Comment]:
+    def posted_threads(self) -> list[Comment]:
         """The threads other people can see: all but pending comments."""
-        return [thread for thread in self.all if self._view.shell.workspace.held(thread.id) is None]
+        return [thread for thread in self.threads if self._view.shell.workspace.held(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Return the threads on a page. With None: the threads on no page."""
         return tuple(
-            each for each in self.all if (each.target.page.id if each.target.page is not None else None) == page_id
+            each for each in self.threads if (each.target.page.id if each.target.page is not None else None) == page_id
         )
 
-    def lines(
-        self, hanging: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
+    def summaries(
+        self, threads_by_block: Mapping[str, Sequence[Comment]], is_outdated: Callable[[Comment], bool]
     ) -> dict[str, list[ThreadSummary]]:
         """Return the summaries of threads, by the key of their block."""
         shell = self._view.shell
@@ -55,24 +55,26 @@ class DiffThreads:
         def unsent(thread: Comment) -> str:
             return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
-        suggested = partial(self._suggested.diffs, self._at)
-        return thread_summaries(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
+        suggestion_diffs = partial(self._suggestions.diffs, self._at)
+        return thread_summaries(
+            threads_by_block, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggestion_diffs
+        )
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """Return the unsent drafts by page id. Those on no page have the key ""."""
         index = self._view.shell.workspace.unsent.index
-        return index.by_page(self._at, self.all) if index else {}
+        return index.by_page(self._at, self.threads) if index else {}
 
-    def draft_lines(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
+    def draft_summaries(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
         """Return the summaries of unsent comments."""
         shell = self._view.shell
         me = shell.workspace.me.name if shell.workspace.me is not None else "You"
-        kept = shell.session.drafts
+        stored = shell.session.drafts
         return [
             ThreadSummary(
                 me,
                 "draft",
-                kept.get(each.draft_key) or "",
+                stored.get(each.draft_key) or "",
                 is_open=False,
                 key=f"{DRAFT}{each.draft_key}",
                 is_draft=True,
@@ -95,42 +97,42 @@ class DiffThreads:
 
 def thread_summaries(
     threads: Mapping[str, Sequence[Comment]],
-    on_its_way: Callable[[str], str],
+    sending_status: Callable[[str], str],
     replies: Mapping[str, Sequence[Reply]] = MappingProxyType({}),
     is_outdated: Callable[[Comment], bool] = lambda thread: False,
     unsent: Callable[[Comment], str] = lambda thread: "",
-    suggested: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
+    suggestion_diffs: Callable[[Comment, Comment | Reply], tuple[PageComparison, ...]] = lambda thread, message: (),
 ) -> dict[str, list[ThreadSummary]]:
     """Return the summaries of threads, by the key of their block. Threads on no block have the key "".
 
-    `on_its_way` returns the sending status of an unsent message by its id, else "". `unsent` returns the mark of unsent
+    `sending_status` returns the sending status of an unsent message by its id, else "". `unsent` returns the mark of unsent
     drafts in a thread.
     """
 
     def age(message: Comment | Reply) -> str:
-        return on_its_way(message.id) or short_age(message.posted_at)
+        return sending_status(message.id) or short_age(message.posted_at)
 
-    def line(thread: Comment, key: str) -> ThreadSummary:
-        answers = replies.get(thread.id, ())
+    def summary(thread: Comment, key: str) -> ThreadSummary:
+        thread_replies = replies.get(thread.id, ())
         target = thread.target
-        is_gone = not key and target.node is not None
+        is_block_missing = not key and target.node is not None
         return ThreadSummary(
             author=thread.posted_by.name,
             age=age(thread),
             text=thread.body.text,
-            reply_count=max(thread.replies, len(answers)),
+            reply_count=max(thread.replies, len(thread_replies)),
             is_open=thread.is_open_thread,
             is_review=thread.is_open and thread.is_verdict,
-            is_pending=on_its_way(thread.id) == HELD,
+            is_pending=sending_status(thread.id) == HELD,
             shown_replies=tuple(
-                ThreadReply(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
-                for each in answers[-MAX_REPLIES:]
+                ThreadReply(each.posted_by.name, age(each), each.body.text, suggestion_diffs(thread, each))
+                for each in thread_replies[-MAX_REPLIES:]
             ),
             key=thread.id,
-            is_outdated=is_gone or is_outdated(thread),
+            is_outdated=is_block_missing or is_outdated(thread),
             unsent=unsent(thread),
-            suggestion_diffs=suggested(thread, thread),
-            quote=" ".join((target.node.preview or "").split()) if is_gone and target.node is not None else "",
+            suggestion_diffs=suggestion_diffs(thread, thread),
+            quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",
         )
 
-    return {key: [line(thread, key) for thread in hanging] for key, hanging in threads.items()}
+    return {key: [summary(thread, key) for thread in threads_by_block] for key, threads_by_block in threads.items()}

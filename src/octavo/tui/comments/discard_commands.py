@@ -22,36 +22,36 @@ EDITOR_DRAFT_LEFT = (
 )
 
 
-def why_not_discard(app: Shell, words: Sequence[UnsentText]) -> str | None:
+def why_not_discard(app: Shell, drafts: Sequence[UnsentText]) -> str | None:
     """Return why there is nothing to discard. None if there is a draft or a pending comment."""
-    if any(each.draft_key or each.entry_id for each in words):
+    if any(each.draft_key or each.entry_id for each in drafts):
         return None
-    return EDITOR_DRAFT_LEFT if words else NO_DRAFTS
+    return EDITOR_DRAFT_LEFT if drafts else NO_DRAFTS
 
 
-def discard(app: Shell, words: Sequence[UnsentText]) -> None:
+def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
     """Discard drafts and pending comments without a confirmation: `u` restores them."""
     outbox = app.session.outbox
-    words = [each for each in words if each.draft_key or each.entry_id]
-    places = [each.draft_key for each in words if each.draft_key]
-    held = [each.entry_id for each in words if each.entry_id]
+    drafts = [each for each in drafts if each.draft_key or each.entry_id]
+    draft_keys = [each.draft_key for each in drafts if each.draft_key]
+    pending_ids = [each.entry_id for each in drafts if each.entry_id]
     discarded = Discarded()
 
-    async def throw_away() -> None:
+    async def discard_all() -> None:
         nonlocal discarded
-        discarded = await outbox.discard_unsent(places, held)
+        discarded = await outbox.discard_unsent(draft_keys, pending_ids)
 
-    async def bring_back() -> None:
+    async def restore() -> None:
         await outbox.restore_discarded(discarded)
 
-    drafts, comments = plural(len(places), "draft"), plural(len(held), "pending comment")
-    what = " and ".join([drafts] * bool(places) + [comments] * bool(held))
-    if len(words) == 1:
-        what = "draft" if places else "pending comment"
-    is_back = f"Restored your {what}."
+    draft_count, pending_count = plural(len(draft_keys), "draft"), plural(len(pending_ids), "pending comment")
+    object_name = " and ".join([draft_count] * bool(draft_keys) + [pending_count] * bool(pending_ids))
+    if len(drafts) == 1:
+        object_name = "draft" if draft_keys else "pending comment"
+    restored_message = f"Restored your {object_name}."
     app.writes.change(
-        LocalChange(f"discard the {what}", throw_away, bring_back, is_back),
-        said=f"{what[:1].upper()}{what[1:]} discarded",
+        LocalChange(f"discard the {object_name}", discard_all, restore, restored_message),
+        said=f"{object_name[:1].upper()}{object_name[1:]} discarded",
     )
 
 

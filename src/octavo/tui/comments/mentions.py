@@ -27,33 +27,33 @@ class MentionCandidates:
     def __init__(self, app: Shell, at: Discussion) -> None:
         self._app, self._at = app, at
         self._commenters = comments.ListCommenters(at=at, limit=1000)
-        self.trouble = ""
+        self.load_error = ""
         """Why the members could not be loaded. Empty if they were."""
 
-    def known(self) -> list[User]:
+    def loaded(self) -> list[User]:
         """Return the people in the cache: first those who started threads here, then other commenters, then members by
         name."""
         live = self._app.session.live
         threads = live.peek(comments.List(at=self._at, status="all", format="markdown", limit=200)).value
-        found = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
+        people = {thread.posted_by.id: thread.posted_by for thread in (threads.items if threads else ())}
         commenters = live.peek(self._commenters).value
         members = live.peek(op).value if (op := self._members()) is not None else None
         others = sorted(members.items if members else (), key=lambda member: fold(member.user.name))
         for each in (*(commenters.items if commenters else ()), *others):
             if not each.disabled:
-                found.setdefault(each.user.id, each.user)
-        return [user for user in found.values() if user.id]
+                people.setdefault(each.user.id, each.user)
+        return [user for user in people.values() if user.id]
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         """Load the commenters of this place and the members of the organization."""
         with suppress(ApiError):  # people who started threads are in the cache
             await self._app.session.live.fetch(self._commenters)
         if (op := self._members()) is not None:
             try:
                 await self._app.session.live.fetch(op)
-                self.trouble = ""
+                self.load_error = ""
             except ApiError as error:
-                self.trouble = str(error)
+                self.load_error = str(error)
 
     def _members(self) -> ListMembers | None:
         organization = self._app.workspace.organization
@@ -71,39 +71,39 @@ class MentionText:
     """Converts mentions while a text is edited: the text area shows `@Ada`, the sent text has the link."""
 
     def __init__(self) -> None:
-        self._know({})
+        self._set_links({})
 
-    def shown(self, markdown: str) -> str:
+    def to_text(self, markdown: str) -> str:
         """Return `markdown` with names instead of mention links. Unchanged if a name would be ambiguous."""
         links: dict[str, str] = {}
-        for found in _MENTION.finditer(markdown):
-            links.setdefault(_mention_name(found), found[0])
-        self._know(links)
+        for match in _MENTION.finditer(markdown):
+            links.setdefault(_mention_name(match), match[0])
+        self._set_links(links)
         text = _MENTION.sub(
-            lambda found: name if links[name := _mention_name(found)] == found[0] else found[0], markdown
+            lambda match: name if links[name := _mention_name(match)] == match[0] else match[0], markdown
         )
-        if self.sent(text) == markdown:
+        if self.to_markdown(text) == markdown:
             return text
-        self._know({})
+        self._set_links({})
         return markdown
 
-    def add(self, mention: str, text: str) -> str:
+    def add(self, link: str, text: str) -> str:
         """Return the text to insert for another mention into `text`: its name, or the link if the name is ambiguous."""
-        name = with_names(mention)
+        name = with_names(link)
         before = self._links
-        self._know({name: mention, **before})
-        if self._links[name] == mention and (name in before or name not in self._names.findall(text)):
+        self._set_links({name: link, **before})
+        if self._links[name] == link and (name in before or name not in self._names.findall(text)):
             return name
-        self._know(before)
-        return mention
+        self._set_links(before)
+        return link
 
-    def _know(self, links: dict[str, str]) -> None:
+    def _set_links(self, links: dict[str, str]) -> None:
         names = "|".join(map(re.escape, sorted(links, key=len, reverse=True)))
         self._links, self._names = links, re.compile(rf"(?<![\w\[])(?:{names or '(?!)'})(?!\w)")
 
-    def sent(self, text: str) -> str:
+    def to_markdown(self, text: str) -> str:
         """Return the edited `text` with links for the names of mentioned people."""
-        return self._names.sub(lambda found: self._links[found[0]], text) if self._links else text
+        return self._names.sub(lambda match: self._links[match[0]], text) if self._links else text
 
 
 def with_names(markdown: str) -> str:
@@ -111,5 +111,5 @@ def with_names(markdown: str) -> str:
     return _MENTION.sub(_mention_name, markdown)
 
 
-def _mention_name(found: re.Match[str]) -> str:
-    return re.sub(r"\\(.)", r"\1", found[1])
+def _mention_name(match: re.Match[str]) -> str:
+    return re.sub(r"\\(.)", r"\1", match[1])

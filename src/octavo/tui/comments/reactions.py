@@ -31,8 +31,8 @@ RECENT_FACT = "reactions used"
 
 def recent_emoji(state: StateDb) -> list[str]:
     """Return the codes of the emoji this profile used last, newest first."""
-    kept = state.get_fact(RECENT_FACT, [])
-    return [each for each in kept if isinstance(each, str)][:MAX_RECENT] if isinstance(kept, list) else []
+    stored = state.get_fact(RECENT_FACT, [])
+    return [each for each in stored if isinstance(each, str)][:MAX_RECENT] if isinstance(stored, list) else []
 
 
 def remember_emoji(state: StateDb, code: str) -> None:
@@ -47,13 +47,13 @@ class ReactionPicker(Chooser[str | None, str]):
 
     def __init__(self, title: str, choices: list[Choice[str]]) -> None:
         super().__init__(title, choices, empty="No emoji found.")
-        self._names = EmojiSuggestions()
+        self._emoji = EmojiSuggestions()
 
     def begin(self) -> None:
-        self.run_worker(self._ask())
+        self.run_worker(self._load())
 
-    async def _ask(self) -> None:
-        await self._names.ask()
+    async def _load(self) -> None:
+        await self._emoji.load()
         self.show_choices(self._choices)
 
     def take(self, choice: Choice[str]) -> None:
@@ -61,45 +61,45 @@ class ReactionPicker(Chooser[str | None, str]):
 
     def answers(self, query: str) -> list[Found[str]]:
         found = super().answers(query)
-        there = {each.value for each in self._choices}
-        others = (each for each in self._names.named(query) if each.code not in there)
-        more = (Choice(each.code, emoji_label(each.sign, each.name)) for each in others)
+        existing = {each.value for each in self._choices}
+        matches = (each for each in self._emoji.matching(query) if each.code not in existing)
+        more = (Choice(each.code, emoji_label(each.sign, each.name)) for each in matches)
         return [*found, *(Found(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 
 def choose_emoji(
-    app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]
+    app: Shell, title: str, own: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `chosen` with its code.
+    """Ask for an emoji and call `on_chosen` with its code.
 
-    The list shows recently used emoji first, then common emoji, then the emoji that are `there`. Choosing one of `mine`
+    The list shows recently used emoji first, then common emoji, then the emoji that are `existing`. Choosing one of `own`
     removes that reaction.
     """
-    state, usual = app.session.state, dict(COMMON_REACTIONS)
-    spelled = {code_of(sign_of(each)): each for each in (*there, *mine)}
+    state, common = app.session.state, dict(COMMON_REACTIONS)
+    server_codes = {code_of(sign_of(each)): each for each in (*existing, *own)}
     """Codes as the server spells them. A reaction is removed with the same spelling."""
-    codes = dict.fromkeys((*recent_emoji(state), *usual, *spelled))
+    codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
         Choice(
             code,
-            _reaction_label(code, usual),
-            right="your reaction · press enter to remove it" if spelled.get(code) in mine else "",
+            _reaction_label(code, common),
+            right="your reaction · press enter to remove it" if server_codes.get(code) in own else "",
         )
         for code in codes
     ]
 
-    def picked(code: str | None) -> None:
+    def on_picked(code: str | None) -> None:
         if code is not None:
             remember_emoji(state, code)
-            chosen(spelled.get(code, code))
+            on_chosen(server_codes.get(code, code))
 
-    app.push_screen(ReactionPicker(title, choices), picked)
+    app.push_screen(ReactionPicker(title, choices), on_picked)
 
 
-def _reaction_label(code: str, usual: dict[str, str]) -> str:
+def _reaction_label(code: str, common: dict[str, str]) -> str:
     """Return an emoji and its meaning as a reaction, else its Unicode name."""
     from unicodedata import name
 
     sign = sign_of(code)
-    said = usual.get(code) or (name(sign[0], "").lower() if sign else "") or code
-    return emoji_label(sign, said)
+    meaning = common.get(code) or (name(sign[0], "").lower() if sign else "") or code
+    return emoji_label(sign, meaning)

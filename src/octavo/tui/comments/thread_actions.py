@@ -28,10 +28,10 @@ _QUOTE_LENGTH = 28
 
 
 def _check_allowed(
-    app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
+    app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
-    """Return whether `deed` is allowed, and show the reason if it is not: no text is written that cannot be sent."""
-    why = not_allowed_with(app, at, deed, thread, message)
+    """Return whether `action` is allowed, and show the reason if it is not: no text is written that cannot be sent."""
+    why = not_allowed_with(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
     return why is None
@@ -57,14 +57,25 @@ def start_thread(
     if not _check_allowed(app, at, "comment"):
         return
 
-    def send(text: str) -> DurableWrite:
+    def make_operation(text: str) -> DurableWrite:
         text = f"{quote_markdown(excerpt, is_code=is_code)}\n\n{text}" if quote else text
         target = {name: value for name, value in (("page", page), ("node", node)) if value is not None}
         return comments.Create(at=at, body=Markdown(markdown=text), **target)
 
-    place = f"comment {_location_key(at)} {page or ''} {node or ''}"
-    named = f"Comment on {title}"
-    _compose(app, at, place, named, excerpt, send, doing="comment", said="Sending comment…", about=title, source=source)
+    draft_key = f"comment {_location_key(at)} {page or ''} {node or ''}"
+    title_text = f"Comment on {title}"
+    _compose(
+        app,
+        at,
+        draft_key,
+        title_text,
+        excerpt,
+        make_operation,
+        doing="comment",
+        said="Sending comment…",
+        label=title,
+        source=source,
+    )
 
 
 def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False) -> None:
@@ -72,13 +83,13 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
     if not _check_allowed(app, at, "reply_resolve" if resolve else "reply", comment):
         return
 
-    def send(text: str) -> DurableWrite:
+    def make_operation(text: str) -> DurableWrite:
         return comments.CreateReply(at=at, comment_id=comment.id, body=Markdown(markdown=text))
 
     resolves = resolve and comment.is_open
-    about = thread_label(comment)
-    resolving = NewWrite(
-        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", context=about
+    label = thread_label(comment)
+    resolution = NewWrite(
+        comments.Update(at=at, comment_id=comment.id, resolved=True), "resolve the thread", context=label
     )
     _compose(
         app,
@@ -86,11 +97,11 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         reply_draft_key(at, comment),
         f"Reply to {comment.posted_by.name}" + (" and resolve the thread" if resolve else ""),
         comment.body.text,
-        send,
+        make_operation,
         doing="reply",
         said="Sending reply and resolving thread…" if resolves else "Sending reply…",
-        about=about,
-        after=(resolving,) if resolves else (),
+        label=label,
+        after=(resolution,) if resolves else (),
     )
 
 
@@ -105,154 +116,164 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         app.writes.queue(NewWrite(op, "reopen the thread", context=thread_label(comment)), said="Reopening thread…")
 
 
-def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
+def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
     """Add an emoji reaction, or remove it if you already reacted with that emoji."""
-    mine = chosen in my_reactions(app, to)
-    change = {"removed_reactions" if mine else "added_reactions": (chosen,)}
+    is_mine = emoji in my_reactions(app, message)
+    change = {"removed_reactions" if is_mine else "added_reactions": (emoji,)}
     op: DurableWrite
-    if isinstance(to, Reply):
-        op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=to.id, **change)
+    if isinstance(message, Reply):
+        op = comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=message.id, **change)
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
-    doing = "remove the reaction" if mine else "react"
-    said = f"Removing {sign_of(chosen)}…" if mine else f"Reacting with {sign_of(chosen)}…"
+    doing = "remove the reaction" if is_mine else "react"
+    said = f"Removing {sign_of(emoji)}…" if is_mine else f"Reacting with {sign_of(emoji)}…"
     app.writes.queue(NewWrite(op, doing, context=thread_label(comment)), said=said)
 
 
-def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
+def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Ask for an emoji, then add or remove the reaction."""
-    if not _check_allowed(app, at, "react", comment, to):
+    if not _check_allowed(app, at, "react", comment, message):
         return
 
     from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
 
-    def chosen(code: str) -> None:
-        react(app, at, comment, to, code)
+    def emoji(code: str) -> None:
+        react(app, at, comment, message, code)
 
-    reactions.choose_emoji(app, "React", my_reactions(app, to), [each.emoji for each in to.reactions], chosen)
+    reactions.choose_emoji(app, "React", my_reactions(app, message), [each.emoji for each in message.reactions], emoji)
 
 
-def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
+def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
     """Return the emoji you reacted with."""
     me = app.workspace.me.id if app.workspace.me else None
-    return {each.emoji for each in to.reactions if any(user.user.id == me for user in each.users)}
+    return {each.emoji for each in message.reactions if any(user.user.id == me for user in each.users)}
 
 
-def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
+def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Edit your comment or reply."""
-    if (held := app.workspace.held(what.id)) is not None:
+    if (pending := app.workspace.held(message.id)) is not None:
         from octavo.tui.comments.pending_comments import edit_pending  # few are held
 
-        edit_pending(app, held)
+        edit_pending(app, pending)
         return
-    if not _check_allowed(app, at, "edit", comment, what):
+    if not _check_allowed(app, at, "edit", comment, message):
         return
 
-    def send(text: str) -> DurableWrite:
+    def make_operation(text: str) -> DurableWrite:
         body = Markdown(markdown=text)
-        if isinstance(what, Reply):
-            return comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=what.id, body=body)
+        if isinstance(message, Reply):
+            return comments.UpdateReply(at=at, comment_id=comment.id, comment_reply_id=message.id, body=body)
         return comments.Update(at=at, comment_id=comment.id, body=body)
 
-    kind = "reply" if isinstance(what, Reply) else "comment"
-    place = f"edit {_location_key(at)} {comment.id} {what.id}"
+    kind = "reply" if isinstance(message, Reply) else "comment"
+    draft_key = f"edit {_location_key(at)} {comment.id} {message.id}"
     _compose(
         app,
         at,
-        place,
+        draft_key,
         f"Edit your {kind}",
         "",
-        send,
+        make_operation,
         doing=f"edit the {kind}",
         said=f"Saving {kind}…",
-        about=thread_label(comment),
-        start=what.body.text,
-        basis=Basis(what.body.markdown),
+        label=thread_label(comment),
+        start=message.body.text,
+        basis=Basis(message.body.markdown),
     )
 
 
-def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
+def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
-    if (held := app.workspace.held(what.id)) is not None:
+    if (pending := app.workspace.held(message.id)) is not None:
         from octavo.tui.comments.pending_comments import remove_pending  # few are held
 
-        remove_pending(app, held)
+        remove_pending(app, pending)
         return
-    if not _check_allowed(app, at, "delete", comment, what):
+    if not _check_allowed(app, at, "delete", comment, message):
         return
     from octavo.tui.widgets.confirm import Confirm, Confirmed
 
     op: DurableWrite
-    if isinstance(what, Reply):
-        kind, goes = "reply", "this reply"
-        op = comments.DeleteReply(at=at, comment_id=comment.id, comment_reply_id=what.id)
+    if isinstance(message, Reply):
+        kind, object_name = "reply", "this reply"
+        op = comments.DeleteReply(at=at, comment_id=comment.id, comment_reply_id=message.id)
     else:
-        kind, goes = (
+        kind, object_name = (
             "comment",
-            "this comment" + (f" and its {plural(what.replies, 'reply', 'replies')}" if what.replies else ""),
+            "this comment" + (f" and its {plural(message.replies, 'reply', 'replies')}" if message.replies else ""),
         )
         op = comments.Delete(at=at, comment_id=comment.id)
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.queue(
                 NewWrite(op, f"delete the {kind}", context=thread_label(comment)), said=f"Deleting {kind}…"
             )
 
-    said = f"“{quote_excerpt(plain_text(what.body.text))}”"
+    said = f"“{quote_excerpt(plain_text(message.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
     dialog = Confirm(
-        f"Delete {goes}?",
+        f"Delete {object_name}?",
         verb="Delete",
         intro=said,
-        after=f"{goes[:1].upper()}{goes[1:]} will be deleted for everyone. {undo}",
+        after=f"{object_name[:1].upper()}{object_name[1:]} will be deleted for everyone. {undo}",
     )
-    app.push_screen(dialog, decided)
+    app.push_screen(dialog, on_decided)
 
 
 def _compose(
     app: Shell,
     at: Discussion,
-    place: str,
+    draft_key: str,
     title: str,
     excerpt: str,
-    send: Callable[[str], DurableWrite],
+    make_operation: Callable[[str], DurableWrite],
     *,
     doing: str,
     said: str,
-    about: str,
+    label: str,
     start: str = "",
     basis: Basis | None = None,
     after: Sequence[NewWrite] = (),
     source: str = "",
 ) -> None:
-    def written(text: str) -> None:
-        app.writes.queue(NewWrite(send(text), doing, place, basis, about), *after, said=said)
+    def send(text: str) -> None:
+        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), *after, said=said)
 
-    def hold(text: str) -> None:
-        app.writes.queue(NewWrite(send(text), doing, place, basis, about), in_review=True)
+    def add_to_review(text: str) -> None:
+        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), in_review=True)
 
     can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
-    compose(app, at, place, title, excerpt, written, start=start, hold=hold if can_hold else None, source=source)
+    compose(
+        app,
+        at,
+        draft_key,
+        title,
+        excerpt,
+        send,
+        start=start,
+        add_to_review=add_to_review if can_hold else None,
+        source=source,
+    )
 
 
 def compose(
     app: Shell,
     at: Discussion,
-    place: str,
+    draft_key: str,
     title: str,
     excerpt: str,
-    written: Callable[[str], None],
+    send: Callable[[str], None],
     *,
     start: str = "",
-    hold: Callable[[str], None] | None = None,
+    add_to_review: Callable[[str], None] | None = None,
     source: str = "",
 ) -> None:
-    """Open a composer about `excerpt` and call `written` with its text, or `hold` if the text is added to the pending
+    """Open a composer about `excerpt` and call `send` with its text, or `add_to_review` if the text is added to the pending
     review.
 
-    Until then the text is the draft with the key `place`. It begins with `start` if there is no draft. `source` is the
+    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft. `source` is the
     Markdown that a suggested change starts with.
     """
     from octavo.tui.comments.composer import Composer
@@ -260,31 +281,31 @@ def compose(
     from octavo.tui.reader.markdown_preview import preview
     from octavo.tui.terminal.external_editor import FileNote
 
-    kept, state = DialogDraft(app, place, start), app.session.state
+    dialog_draft, state = DialogDraft(app, draft_key, start), app.session.state
 
-    def closed(text: str | None) -> None:
-        if text and composer.is_pending and hold is not None:
-            hold(text)
+    def on_closed(text: str | None) -> None:
+        if text and composer.is_pending and add_to_review is not None:
+            add_to_review(text)
         elif text:
-            written(text)
+            send(text)
 
     composer = Composer(
         title,
         quoted=quote_excerpt(excerpt),
-        draft=kept.text,
-        save_draft=kept.save,
-        save_draft_now=kept.save_now,
-        is_saved=kept.is_saved,
-        save_error=lambda: kept.trouble,
+        draft=dialog_draft.text,
+        save_draft=dialog_draft.save,
+        save_draft_now=dialog_draft.save_now,
+        is_saved=dialog_draft.is_saved,
+        save_error=lambda: dialog_draft.trouble,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
-        file_note=FileNote(title, place, state.namespace),
+        file_note=FileNote(title, draft_key, state.namespace),
         members=MentionCandidates(app, at),
-        can_add_to_review=hold is not None,
+        can_add_to_review=add_to_review is not None,
         suggestion=suggestion_fence(source) if source else "",
         replies=app.settings.quick_replies,
     )
-    app.push_screen(composer, closed)
+    app.push_screen(composer, on_closed)
 
 
 def thread_label(comment: Comment) -> str:

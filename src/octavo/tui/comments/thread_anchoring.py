@@ -24,15 +24,15 @@ class ThreadAnchors:
         come."""
         self.document = document
         self.whole = whole
-        self._exact: dict[tuple[str, str], str] = {}
-        self._alike: dict[str, str] = {}
+        self._exact_keys: dict[tuple[str, str], str] = {}
+        self._likely_keys: dict[str, str] = {}
 
-    def on(self, document: Document, *, whole: bool) -> ThreadAnchors:
+    def for_document(self, document: Document, *, whole: bool) -> ThreadAnchors:
         """Return the index of `document`: this one if the document is the same."""
-        same = document is self.document and whole == self.whole
-        return self if same else ThreadAnchors(document, whole=whole)
+        is_same = document is self.document and whole == self.whole
+        return self if is_same else ThreadAnchors(document, whole=whole)
 
-    def exact(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+    def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads on the whole page or on a deleted block have the key
         "".
 
@@ -40,28 +40,30 @@ class ThreadAnchors:
         """
         return _group(threads, self._exact_key)
 
-    def named(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the same as `exact`, but find blocks only by their keys."""
-        return _group(threads, lambda thread: thread.target.node.id if self.has(thread) and thread.target.node else "")
+    def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """Return the same as `by_exact_block`, but find blocks only by their keys."""
+        return _group(
+            threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
+        )
 
-    def has(self, thread: Comment) -> bool:
+    def has_block_of(self, thread: Comment) -> bool:
         """Return whether the document has a block with the key of the thread's block."""
         return thread.target.node is not None and thread.target.node.id in self._keys
 
-    def likely(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """Return the same as `exact`, but put threads on edited blocks on the most similar block."""
+    def by_likely_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """Return the same as `by_exact_block`, but put threads on edited blocks on the most similar block."""
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
-    def since(self, thread: Comment) -> Literal["", "changed", "gone"]:
+    def block_change(self, thread: Comment) -> Literal["", "changed", "gone"]:
         """Return whether the block of a thread was changed or deleted. Empty if neither."""
         if not self.whole or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"
 
-    def said_since(self, thread: Comment) -> str:
-        """Return the result of `since` as a sentence that introduces the original text. Empty if the block is
+    def outdated_note(self, thread: Comment) -> str:
+        """Return the result of `block_change` as a sentence that introduces the original text. Empty if the block is
         unchanged."""
-        match self.since(thread):
+        match self.block_change(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"
             case "gone":
@@ -72,32 +74,32 @@ class ThreadAnchors:
         node = thread.target.node
         if node is None:
             return ""
-        wanted = (node.id, node.preview or "")
-        if wanted not in self._exact:
-            self._exact[wanted] = node.id if node.id in self._keys else self._with(wanted[1])
-        return self._exact[wanted]
+        cache_key = (node.id, node.preview or "")
+        if cache_key not in self._exact_keys:
+            self._exact_keys[cache_key] = node.id if node.id in self._keys else self._key_by_text(cache_key[1])
+        return self._exact_keys[cache_key]
 
     def _likely_key(self, thread: Comment) -> str:
-        words = (thread.target.node.preview or "") if thread.target.node is not None and self.whole else ""
-        if words not in self._alike:
-            self._alike[words] = self.like(words)
-        return self._alike[words]
+        text = (thread.target.node.preview or "") if thread.target.node is not None and self.whole else ""
+        if text not in self._likely_keys:
+            self._likely_keys[text] = self.most_similar_key(text)
+        return self._likely_keys[text]
 
-    def _with(self, preview: str) -> str:
+    def _key_by_text(self, preview: str) -> str:
         """Return the key of the first block that contains this text. Empty if none does."""
-        wanted = _normalize(preview)[:60]
-        if len(wanted) < 4:
+        quote = _normalize(preview)[:60]
+        if len(quote) < 4:
             return ""
-        return next((key for key, said in self._leaves if wanted in said), "")
+        return next((key for key, text in self._leaves if quote in text), "")
 
-    def like(self, words: str) -> str:
-        """Return the key of the block that is most similar to the old text `words`. Empty if none is similar."""
-        wanted = _normalize(words)
-        if len(wanted) < _MIN_LENGTH or len(self._leaves) > _MAX_BLOCKS:
+    def most_similar_key(self, text: str) -> str:
+        """Return the key of the block that is most similar to `text`, the old text of a block. Empty if none is similar."""
+        old_text = _normalize(text)
+        if len(old_text) < _MIN_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return ""
         from octavo.documents.diff_alignment import most_similar  # lazy: only needed for threads on edited blocks
 
-        at = most_similar(wanted, [said[: len(wanted)] for _, said in self._leaves], _MIN_SIMILARITY)
+        at = most_similar(old_text, [text[: len(old_text)] for _, text in self._leaves], _MIN_SIMILARITY)
         return self._leaves[at][0] if at is not None else ""
 
     @cached_property
@@ -128,13 +130,19 @@ class TwoVersionAnchors:
         similarity in the new version.
         """
         found: dict[str, list[Comment]] = {}
-        left = list(threads)
-        for look in (self._new.named, self._old.named, self._new.exact, self._old.exact, self._new.likely):
-            hung = look(left)
-            left = hung.pop("", [])
-            for key, among in hung.items():
-                found.setdefault(key, []).extend(among)
-        return {**found, "": left} if left else found
+        rest = list(threads)
+        for group in (
+            self._new.by_key,
+            self._old.by_key,
+            self._new.by_exact_block,
+            self._old.by_exact_block,
+            self._new.by_likely_block,
+        ):
+            grouped = group(rest)
+            rest = grouped.pop("", [])
+            for key, in_block in grouped.items():
+                found.setdefault(key, []).extend(in_block)
+        return {**found, "": rest} if rest else found
 
     def is_outdated(self, thread: Comment) -> bool:
         """Return whether the block of a thread was edited or deleted after the thread was started.
@@ -142,11 +150,11 @@ class TwoVersionAnchors:
         The server answers this for one version only. For a block that is only in the other version, its answer counts
         first.
         """
-        if thread.target.node is None or self._new.has(thread):
+        if thread.target.node is None or self._new.has_block_of(thread):
             return False
-        by_words = "" not in self._new.exact([thread]) or "" not in self._old.exact([thread])
-        says = thread.target.page is not None and thread.target.page.outdated
-        return bool(says) or not (self._old.has(thread) or by_words)
+        has_text = "" not in self._new.by_exact_block([thread]) or "" not in self._old.by_exact_block([thread])
+        is_outdated_on_server = thread.target.page is not None and thread.target.page.outdated
+        return bool(is_outdated_on_server) or not (self._old.has_block_of(thread) or has_text)
 
 
 def _group(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
@@ -156,5 +164,5 @@ def _group(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict
     return found
 
 
-def _normalize(words: str) -> str:
-    return " ".join(words.split())
+def _normalize(text: str) -> str:
+    return " ".join(text.split())

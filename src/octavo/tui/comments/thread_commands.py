@@ -29,23 +29,23 @@ class ThreadTarget:
     at: Discussion
     thread: Comment
     message: Comment | Reply
-    ticked: tuple[Thread, ...] = ()
-    untick: Callable[[], None] = lambda: None
+    selected: tuple[Thread, ...] = ()
+    clear_selection: Callable[[], None] = lambda: None
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         """Return the URL of the thread. Empty if the server gave none."""
         return self.thread.urls.app or self.thread.urls.published or ""
 
 
 def _why_others_selected(target: ThreadTarget) -> str | None:
     """Return why a command for one thread does not run: other threads are selected. None if no others are."""
-    if not target.ticked or [(each.at, each.comment.id) for each in target.ticked] == [(target.at, target.thread.id)]:
+    if not target.selected or [(each.at, each.comment.id) for each in target.selected] == [
+        (target.at, target.thread.id)
+    ]:
         return None
-    are = "thread is" if len(target.ticked) == 1 else "threads are"
-    return (
-        f"{len(target.ticked)} {are} selected. This key acts on one thread at a time. Press esc to clear the selection."
-    )
+    is_or_are = "thread is" if len(target.selected) == 1 else "threads are"
+    return f"{len(target.selected)} {is_or_are} selected. This key acts on one thread at a time. Press esc to clear the selection."
 
 
 def _bulk_command(
@@ -53,8 +53,8 @@ def _bulk_command(
     keys: str,
     title: str,
     help: str,
-    one: Callable[[Shell, ThreadTarget], None],
-    several: Callable[[Shell, BulkSelection, Callable[[], None]], None],
+    run_one: Callable[[Shell, ThreadTarget], None],
+    run_selected: Callable[[Shell, BulkSelection, Callable[[], None]], None],
     *,
     writes: bool = False,
     shown: bool = False,
@@ -68,18 +68,18 @@ def _bulk_command(
     """
 
     def run(app: Shell, target: ThreadTarget) -> None:
-        if not target.ticked:
-            one(app, target)
+        if not target.selected:
+            run_one(app, target)
         elif writes:
-            several(app, bulk_actions.select_actionable(app, name, target.ticked), target.untick)
+            run_selected(app, bulk_actions.select_actionable(app, name, target.selected), target.clear_selection)
         else:
-            several(app, BulkSelection(name, target.ticked), target.untick)
+            run_selected(app, BulkSelection(name, target.selected), target.clear_selection)
 
     def why_not(app: Shell, target: ThreadTarget) -> str | None:
         if not writes:
             return None
-        if target.ticked:
-            return bulk_actions.why_not_any(app, name, target.ticked)
+        if target.selected:
+            return bulk_actions.why_not_any(app, name, target.selected)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
     return Command(name, keys, title, help, run, why_not, called, shown=shown, key_display=key_display, writes=writes)
@@ -105,7 +105,7 @@ def _single_command(
 
 def _resolve_label(app: Shell, target: ThreadTarget) -> str | None:
     """Return “Reopen” if all threads the key acts on are resolved, else None."""
-    threads = [each.comment for each in target.ticked] or [target.thread]
+    threads = [each.comment for each in target.selected] or [target.thread]
     return None if any(each.is_open for each in threads) else "Reopen"
 
 
@@ -114,8 +114,8 @@ def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
     return app.workspace.me is None or app.workspace.me.id == target.message.posted_by.id
 
 
-def _why_not_allowed(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
-    return lambda app, target: not_allowed_with(app, target.at, deed, target.thread, target.message)
+def _why_not_allowed(action: str) -> Callable[[Shell, ThreadTarget], str | None]:
+    return lambda app, target: not_allowed_with(app, target.at, action, target.thread, target.message)
 
 
 def _why_no_comment_on_page(app: Shell, target: ThreadTarget) -> str | None:
@@ -132,7 +132,7 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
 
 
 def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
-    if target.address and not app.session.is_here:
+    if target.url and not app.session.is_here:
         return None
     from octavo.tui.shell.outside import said_without_address
 
@@ -142,30 +142,30 @@ def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
 def _open_in_browser(app: Shell, target: ThreadTarget) -> None:
     from octavo.tui.shell.outside import open_outside
 
-    open_outside(app, target.address)
+    open_outside(app, target.url)
 
 
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
         _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, called=_resolve_label,
-                one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
+                run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=bulk_actions.resolve),
         _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
-                one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
+                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=bulk_actions.reply),
         _single_command("new", "C", "Comment on page", "Comment on this thread's page",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
         _bulk_command("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
-                one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), several=bulk_actions.reply),
+                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), run_selected=bulk_actions.reply),
         _bulk_command("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
-                one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), several=bulk_actions.react),
+                run_one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), run_selected=bulk_actions.react),
         _single_command("edit", "e", "Edit", "Edit your comment",
                 lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _why_not_allowed("edit"), writes=True),
         _single_command("delete", "X", "Delete", "Delete your comment",
                 lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _why_not_allowed("delete"), writes=True),
         _bulk_command("copy", "y", "Copy text", "Copy the text of the selected threads",
-                one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of the comment."), several=bulk_actions.copy),
+                run_one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of the comment."), run_selected=bulk_actions.copy),
         _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",
-                lambda app, target: clipboard.copy(app, target.address, "Copied the link to the comment."), _why_no_link),
+                lambda app, target: clipboard.copy(app, target.url, "Copied the link to the comment."), _why_no_link),
         _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser", _open_in_browser, _why_no_link),
     ),
     context="comments",

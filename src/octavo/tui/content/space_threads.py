@@ -64,12 +64,12 @@ class SpaceThreads:
         page, view, aside = self._screen.page, self._screen.view, self._screen.aside
         if page is not None and view.document is not None and self._screen.is_in_view:
             threads, whole = self.known_threads, view.contents.is_whole
-            self._hanging = self._hanging.on(view.document, whole=whole)
-            hanging = self._hanging.likely(threads)
+            self._hanging = self._hanging.for_document(view.document, whole=whole)
+            hanging = self._hanging.by_likely_block(threads)
             unsent = self._unsent_on(page.id, hanging)
             view.set_threads(hanging, {key: len(words) for key, words in unsent.items()}, known=self._are_known)
             known = threads if self._are_known else None
-            aside.show(view.document, known, page, whole=whole, since=self._hanging.since, unsent=self.unsent_in)
+            aside.show(view.document, known, page, whole=whole, since=self._hanging.block_change, unsent=self.unsent_in)
         if self._trouble:
             aside.fail_threads(self._trouble, known=self._are_known)
 
@@ -90,7 +90,7 @@ class SpaceThreads:
         page = self._screen.page
         if page is None or not self._screen.is_in_view:
             return ()
-        found = self._unsent_on(page.id, self._hanging.likely(self.known_threads))
+        found = self._unsent_on(page.id, self._hanging.by_likely_block(self.known_threads))
         return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
 
     def _unsent_on(self, page: str, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[UnsentText]]:
@@ -133,7 +133,7 @@ class SpaceThreads:
         return tuple(sorted(here, key=lambda each: not each.is_open))
 
     def threads_on(self, block: Block) -> list[Comment]:
-        return under(block, self._hanging.likely(self.known_threads)) if self._screen.is_in_view else []
+        return under(block, self._hanging.by_likely_block(self.known_threads)) if self._screen.is_in_view else []
 
     @property
     def pane(self) -> PageView:
@@ -142,11 +142,11 @@ class SpaceThreads:
     def go_to_thread(self, thread: Comment) -> bool:
         if not self._screen.is_in_view:
             return False
-        key = next((key for key, hanging in self._hanging.likely((thread,)).items() if hanging), "")
+        key = next((key for key, hanging in self._hanging.by_likely_block((thread,)).items() if hanging), "")
         return bool(key) and self._screen.view.place.go_to_block(key, None)
 
     def since(self, thread: Comment) -> str:
-        return self._hanging.said_since(thread) if self._screen.is_in_view else ""
+        return self._hanging.outdated_note(thread) if self._screen.is_in_view else ""
 
     def source_of(self, block: Block) -> str:
         return ""

@@ -95,7 +95,7 @@ class RequestHead:
         if not is_whole(view):
             return
         about, space = comparison.about, view.shell.workspace.space(comparison.space.space_id)
-        still_open = sum(thread.is_open_thread for thread in self._threads.posted)
+        still_open = sum(thread.is_open_thread for thread in self._threads.posted_threads)
         width = max(20, view.size.width)
         undecided = len(comparison.diffs.undecided) if about.status in UNDECIDED else 0
         self._held = self._held_now()

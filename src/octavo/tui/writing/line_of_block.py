@@ -13,7 +13,7 @@ def line_of(text: str, block: Block) -> int:
 
     document = parse(text)
     found = document.find(block.key) if block.key else None
-    if found is None and (like := ThreadAnchors(document).like(block.plain())):
+    if found is None and (like := ThreadAnchors(document).most_similar_key(block.plain())):
         found = document.find(like)
     first = found.lines[0] if found is not None else block.lines[0]
     return min(first, text.count("\n")) + 1
