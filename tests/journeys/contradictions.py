@@ -150,8 +150,12 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "are loaded." not in screen.rows.state.empty:
-        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
+    if (
+        screen.threads.source_count > len(answers)
+        and not screen.rows.keys
+        and "are loaded." not in screen.rows.state.empty
+    ):
+        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.source_count} places"
 
 
 def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:

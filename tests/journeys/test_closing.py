@@ -133,7 +133,7 @@ async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_s
         view = sheet.query_one(ThreadView)
         await run.press("escape")
         assert view.parent is None
-        view._suggested.set_page_text("The page says something else now.")
+        view._suggestions.set_page_text("The page says something else now.")
         await run.settle()
 
 

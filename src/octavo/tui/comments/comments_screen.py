@@ -54,7 +54,7 @@ def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
 def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     """Ask for a filter by author, location, age, mention or status."""
     me, section = view.user_id, view.sections.current
-    there = [each for each in view.threads.known() if thread_filters.is_in_section(each, section, me)]
+    there = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
     there.sort(key=thread_filters.ORDERS[view.order][1])
     offered = thread_filters.available_filters(there, view.narrowing.by, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
@@ -125,7 +125,7 @@ class CommentsScreen(ListView[Thread]):
         rows: Rows[Thread] = Rows(
             self._draw,
             key=lambda thread: thread.key,
-            search=self.words.all_of,
+            search=self.words.text_of,
             groups=self._headings,
             ticks=True,
             id="list",
@@ -192,17 +192,17 @@ class CommentsScreen(ListView[Thread]):
             self._enter(self.shell.workspace.organization)
         else:
             self._follow_places()
-        self.thread.not_for_this = lambda: bulk_actions.why_not_single(self.rows.ticks.keys, self.rows.key)
+        self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.ticks.keys, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
         self._complete, self.narrowing.by, self._begun_at = False, (), self.rows.key
         self.rows.state.wait_for("threads")
-        self.threads.enter(organization)
+        self.threads.load(organization)
 
     def _follow_places(self) -> None:
         if not self.show_nowhere(self.rows, "threads"):
-            self.threads.follow_places()
+            self.threads.follow_sources()
 
     # The list
 
@@ -214,7 +214,7 @@ class CommentsScreen(ListView[Thread]):
     @on(Sections.Chosen)
     def draw_list(self) -> None:
         threads, sections, me = (
-            sorted(self.threads.take(), key=thread_filters.ORDERS[self.order][1]),
+            sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.order][1]),
             self.sections,
             self.user_id,
         )
@@ -231,7 +231,7 @@ class CommentsScreen(ListView[Thread]):
         self._say_what_is_empty()
         self._refused = self.shell.workspace.refused
         moved = self.rows.key != self._begun_at
-        self.rows.show(shown, beyond=f"{self._asked_of_all} loaded" if self.threads.places_left else "")
+        self.rows.show(shown, beyond=f"{self._asked_of_all} loaded" if self.threads.has_more else "")
         if not self._complete:
             # Threads arrive place by place: until all are loaded the cursor stays at the top, unless the user moves it.
             if not moved:
@@ -239,19 +239,19 @@ class CommentsScreen(ListView[Thread]):
                 self._begun_at = self.rows.key
             self._complete = not self.threads.is_loading
         self._tick_refused(self._refused)
-        report_missing_parts(self.rows, "threads", self.threads.answers)
+        report_missing_parts(self.rows, "threads", self.threads.snapshots)
         self._say_where()
         self._draw_thread()
 
     @property
     def _asked_of_all(self) -> str:
-        return f"{len(self.threads.asked)} of {plural(self.threads.places, 'space or change request', 'spaces and change requests')}"
+        return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
 
     def _say_what_is_empty(self) -> None:
-        left = self.threads.places_left
+        left = self.threads.has_more
         threads = {
             "open": "open threads",
             "resolved": "resolved threads",
@@ -270,9 +270,9 @@ class CommentsScreen(ListView[Thread]):
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
     def _say_where(self) -> None:
-        self.words.look_up(self.rows)
-        more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
-        known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
+        self.words.load_replies(self.rows)
+        more_there = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
+        known, heard, places = self.rows.extent.said, self.threads.loaded_count, self.threads.source_count
         if heard < places:
             known = f"{heard} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
@@ -289,7 +289,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        elsewhere = self.words.found_in(thread, self.rows.words)
+        elsewhere = self.words.match_outside(thread, self.rows.words)
         words = Content.styled(elsewhere, "italic") if elsewhere else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._refused.get(comment.id)):
             words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
@@ -310,9 +310,9 @@ class CommentsScreen(ListView[Thread]):
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
         """Select a thread, and show the tab that has it. Filters are cleared if they hide it. Return False if it is not
         loaded."""
-        self.threads.catch_up()
+        self.threads.show_new()
         found = next(
-            (each for each in self.threads.known() if comment is not None and each.comment.id == comment.id), None
+            (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None
         )
         if found is None:
             return False
@@ -335,7 +335,7 @@ class CommentsScreen(ListView[Thread]):
         if item is None:
             self.thread.clear()
         else:
-            self.thread.show(item.at, item.comment, about=f"{item.place} › {item.page}")
+            self.thread.show(item.at, item.comment, title=f"{item.place} › {item.page}")
         self.refresh_bindings()
 
     @on(Lines.Chosen, "#list")
@@ -344,9 +344,9 @@ class CommentsScreen(ListView[Thread]):
 
     @on(Lines.MoreWanted, "#list")
     def _more(self) -> None:
-        self.threads.ask_more()
+        self.threads.load_more()
 
-    @on(ThreadView.PlaceWanted)
+    @on(ThreadView.PageRequested)
     def _place_wanted(self) -> None:
         item = self.rows.item
         if item is None:
@@ -359,15 +359,15 @@ class CommentsScreen(ListView[Thread]):
         else:
             self.shell.go(ToPage(item.at.space_id))
 
-    @on(ThreadView.Changed)
+    @on(ThreadView.Updated)
     def _thread_changed(self) -> None:
         self.refresh_bindings()
 
     def ask_again(self) -> None:
         # A refresh loads failed places again, one by one.
-        self._complete = self.threads.is_told
+        self._complete = self.threads.is_loaded
         super().ask_again()
-        self.thread.ask_again()
+        self.thread.refresh_replies()
 
     def show_mine(self) -> None:
         """Switch between the tabs of your threads and of open threads."""
@@ -375,7 +375,7 @@ class CommentsScreen(ListView[Thread]):
 
     def read_on(self, step: int) -> None:
         """Scroll the thread down, or up with -1. At its end, go to the next thread."""
-        if self.has_class("-tiny") or not self.thread.scroll_page_on(step):
+        if self.has_class("-tiny") or not self.thread.scroll_by_page(step):
             self.rows.move(step)
 
     def back_to_list(self) -> None:

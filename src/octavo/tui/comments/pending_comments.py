@@ -37,16 +37,16 @@ def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     )
 
 
-def describe_pending(held: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
+def describe_pending(pending: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
     """Return the pending comments that a review sends, line by line."""
-    if not held:
+    if not pending:
         return []
-    lines = [f"{plural(len(held), 'pending comment')} will be sent with the review:"]
-    for entry in held[:MAX_LISTED]:
-        words = " ".join(entry.facts.text.split())
-        lines.append(f"• {location_label(entry, titles)}: {words if len(words) <= 60 else words[:59] + '…'}")
-    if len(held) > MAX_LISTED:
-        lines.append(f"and {len(held) - MAX_LISTED} more. Press H to show all.")
+    lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
+    for entry in pending[:MAX_LISTED]:
+        text = " ".join(entry.facts.text.split())
+        lines.append(f"• {location_label(entry, titles)}: {text if len(text) <= 60 else text[:59] + '…'}")
+    if len(pending) > MAX_LISTED:
+        lines.append(f"and {len(pending) - MAX_LISTED} more. Press H to show all.")
     return lines
 
 
@@ -56,59 +56,61 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     from octavo.tui.comments.mentions import MentionCandidates
     from octavo.tui.reader.markdown_preview import preview
 
-    place = f"held {entry.id}"
-    kept = DialogDraft(app, place, entry.facts.text)
+    draft_key = f"held {entry.id}"
+    dialog_draft = DialogDraft(app, draft_key, entry.facts.text)
 
-    def written(text: str | None) -> None:
+    def on_closed(text: str | None) -> None:
         if text:
             op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
-            edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, place)
+            edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, draft_key)
             app.writes.change(LocalChange("edit the comment", edit), said="Edited the pending comment.")
 
     assert isinstance(entry.at, ChangeRequestRef)
     composer = Composer(
         "Edit a pending comment",
-        draft=kept.text,
-        save_draft=kept.save,
-        save_draft_now=kept.save_now,
-        is_saved=kept.is_saved,
-        save_error=lambda: kept.trouble,
+        draft=dialog_draft.text,
+        save_draft=dialog_draft.save,
+        save_draft_now=dialog_draft.save_now,
+        is_saved=dialog_draft.is_saved,
+        save_error=lambda: dialog_draft.trouble,
         verb="save",
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         members=MentionCandidates(app, entry.at),
         replies=app.settings.quick_replies,
     )
-    app.push_screen(composer, written)
+    app.push_screen(composer, on_closed)
 
 
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
     from octavo.tui.widgets.confirm import Confirm
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
             app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
 
-    words = " ".join(entry.facts.text.split())
-    said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
+    text = " ".join(entry.facts.text.split())
+    said = f"“{text if len(text) <= 240 else text[:239] + '…'}”"
     after = (
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."
     )
-    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
+    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), on_decided)
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
     """Send the pending comments without a review."""
 
-    async def let_go() -> SendResult[tuple[OutboxEntry, ...]]:
+    async def submit() -> SendResult[tuple[OutboxEntry, ...]]:
         try:
             return SendResult("done", result=await app.session.outbox.submit_review(at))
         except NotSaved as error:
             return SendResult("refused", str(error))
 
     number = len(app.session.outbox.pending_comments(at))
-    them = plural(number, "pending comment")
-    app.writes.submit_review(f"send the {them} on {name}", let_go(), said=f"Sending {them} on {name} without a review…")
+    pending_label = plural(number, "pending comment")
+    app.writes.submit_review(
+        f"send the {pending_label} on {name}", submit(), said=f"Sending {pending_label} on {name} without a review…"
+    )

@@ -29,17 +29,19 @@ if TYPE_CHECKING:
 THREAD_DIALOG: Commands[ThreadDialog] = Commands(
     "thread",
     (
-        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, sheet: sheet.go(1)),
+        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, sheet: sheet.show_next(1)),
         Command(
             "previous",
             "T",
             "Previous thread",
             "Go to the previous thread",
-            run=lambda _, sheet: sheet.go(-1),
+            run=lambda _, sheet: sheet.show_next(-1),
             shown=False,
         ),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.dismiss(None)),
-        Command("refresh", "r", "Refresh", "Refresh the thread", run=lambda _, sheet: sheet.ask_again(), shown=False),
+        Command(
+            "refresh", "r", "Refresh", "Refresh the thread", run=lambda _, sheet: sheet.refresh_thread(), shown=False
+        ),
         Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), shown=False),
         Command(
             "help",
@@ -66,7 +68,7 @@ class Placement(NamedTuple):
     """The region of a thread on the screen, and the number of rows it covers at the bottom of the pane."""
 
     region: Region
-    covers: int
+    covered_rows: int
 
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
@@ -77,13 +79,13 @@ def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
-    left = pane.x + min(text_width, pane.width)
-    if (room := screen.width - left) >= MIN_COLUMN:
-        width = min(room, max(MAX_WIDTH, screen.width - pane.right))
+    left_edge = pane.x + min(text_width, pane.width)
+    if (right_width := screen.width - left_edge) >= MIN_COLUMN:
+        width = min(right_width, max(MAX_WIDTH, screen.width - pane.right))
         return Placement(Region(screen.width - width, pane.y, width, pane.height), 0)
     height = min(pane.height, max(8, pane.height // 2))
-    left = pane.x if screen.width - pane.x >= MAX_WIDTH else 0
-    return Placement(Region(left, pane.bottom - height, screen.width - left, height), height)
+    left_edge = pane.x if screen.width - pane.x >= MAX_WIDTH else 0
+    return Placement(Region(left_edge, pane.bottom - height, screen.width - left_edge, height), height)
 
 
 class ThreadDialog(Dialog[None]):
@@ -106,23 +108,23 @@ class ThreadDialog(Dialog[None]):
         at: Discussion,
         threads: Sequence[Comment],
         comment_id: str,
-        since: Callable[[Comment], str],
+        outdated_note: Callable[[Comment], str],
         pane: Reader,
-        go_to: Callable[[Comment], bool],
+        select_block: Callable[[Comment], bool],
     ) -> None:
         """Create the dialog for one of `threads`.
 
-        `since` returns a note about an outdated block, else "". `pane` shows the page. `go_to` selects the block of a
+        `outdated_note` returns a note about an outdated block, else "". `pane` shows the page. `select_block` selects the block of a
         thread there and returns False if it is missing.
         """
         super().__init__()
-        self._pane, self._go_to = pane, go_to
-        self._placed: Placement | None = None
+        self._pane, self._select_block = pane, select_block
+        self._placement: Placement | None = None
         self._at = at
         self._threads = {thread.id: thread for thread in threads}
         self._order = list(self._threads)
-        self._current = comment_id
-        self._since = since
+        self._current_id = comment_id
+        self._outdated_note = outdated_note
         self._subscriptions = Subscriptions(self)
 
     @property
@@ -136,8 +138,8 @@ class ThreadDialog(Dialog[None]):
     def on_mount(self) -> None:
         self.query_one(ThreadView).focus()
         op = comments.List(at=self._at, status="all", format="markdown", limit=200)
-        self._subscriptions.follow_whole("threads", op, self._show)
-        self._stand()
+        self._subscriptions.follow_whole("threads", op, self._show_threads)
+        self._place_beside_block()
         self._draw()
 
     def on_unmount(self) -> None:
@@ -145,12 +147,12 @@ class ThreadDialog(Dialog[None]):
         self._pane.cover(0)
 
     def on_resize(self, event: Resize) -> None:
-        self.set_timer(RESIZE_DELAY, self._stand)
+        self.set_timer(RESIZE_DELAY, self._place_beside_block)
 
-    def _stand(self) -> None:
+    def _place_beside_block(self) -> None:
         """Place the dialog, and scroll the block of the thread into view."""
         self._place()
-        if self._go_to(self._threads[self._current]):
+        if self._select_block(self._threads[self._current_id]):
             self._pane.cursor.bring_whole()
             self._place()  # scrolling may show longer lines, which need more width
             self._pane.cursor.bring_whole()
@@ -158,66 +160,68 @@ class ThreadDialog(Dialog[None]):
     def _place(self) -> None:
         """Place the dialog beside or below the pane."""
         pane = self._pane
-        on_show = pane.region if pane.is_running and pane.display else Region()
-        place = placement_for(self.app.size, on_show, pane.painter.text_width if on_show.area else 0)
-        pane.cover(place.covers)
-        if place != self._placed:
-            self._placed = place
-            styles, region = self.query_one(Frame).styles, place.region
+        pane_region = pane.region if pane.is_running and pane.display else Region()
+        placement = placement_for(self.app.size, pane_region, pane.painter.text_width if pane_region.area else 0)
+        pane.cover(placement.covered_rows)
+        if placement != self._placement:
+            self._placement = placement
+            styles, region = self.query_one(Frame).styles, placement.region
             styles.offset = (region.x, region.y)
             styles.width, styles.height = region.width, region.height
 
-    def _show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is None:
             return
-        now = {thread.id: thread for thread in snapshot.value.items}
-        self._threads = {key: now.get(key, thread) for key, thread in self._threads.items()}
+        threads = {thread.id: thread for thread in snapshot.value.items}
+        self._threads = {key: threads.get(key, thread) for key, thread in self._threads.items()}
         if not snapshot.loading and snapshot.value.next is None:
-            for key in [key for key in self._threads if key not in now]:
-                self._gone(key, snapshot.value.items)
-        if self._current in self._threads:
+            for key in [key for key in self._threads if key not in threads]:
+                self._remove_thread(key, snapshot.value.items)
+        if self._current_id in self._threads:
             self._draw()
         else:
             self.dismiss(None)
 
-    def _gone(self, key: str, items: Sequence[Comment]) -> None:
+    def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
         """Remove a thread that was deleted. A pending one is replaced by the thread with its text, whose id is from the
         server."""
-        was = self._threads.pop(key)
+        removed = self._threads.pop(key)
         index = self._order.index(key)
         self._order.remove(key)
         if key.startswith("pending-"):
-            same = [each for each in items if each.body.text == was.body.text and each.id not in self._threads]
-            if same:
-                self._threads[same[0].id] = same[0]
-                self._order.insert(index, same[0].id)
-        if self._current == key and self._order:
-            self._current = self._order[min(index, len(self._order) - 1)]
+            replacements = [
+                each for each in items if each.body.text == removed.body.text and each.id not in self._threads
+            ]
+            if replacements:
+                self._threads[replacements[0].id] = replacements[0]
+                self._order.insert(index, replacements[0].id)
+        if self._current_id == key and self._order:
+            self._current_id = self._order[min(index, len(self._order) - 1)]
 
     def _draw(self) -> None:
-        thread = self._threads[self._current]
-        number = self._order.index(self._current) + 1
+        thread = self._threads[self._current_id]
+        number = self._order.index(self._current_id) + 1
         page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
         self.query_one(Frame).name_it(page, f"{number} of {len(self._order)}")
-        self.query_one(ThreadView).show(self._at, thread, about=self._since(thread), on_page=True)
+        self.query_one(ThreadView).show(self._at, thread, title=self._outdated_note(thread), is_page_visible=True)
 
-    @on(ThreadView.PlaceWanted)
-    def _place_wanted(self) -> None:
+    @on(ThreadView.PageRequested)
+    def _on_page_requested(self) -> None:
         self.dismiss(None)
 
-    @on(ThreadView.Changed)
-    def _changed(self) -> None:
+    @on(ThreadView.Updated)
+    def _on_updated(self) -> None:
         self.refresh_bindings()
 
-    def go(self, step: int) -> None:
+    def show_next(self, step: int) -> None:
         """Show the thread `step` threads after this one."""
-        index = (self._order.index(self._current) + step) % len(self._order)
-        self._current = self._order[index]
-        self._stand()
+        index = (self._order.index(self._current_id) + step) % len(self._order)
+        self._current_id = self._order[index]
+        self._place_beside_block()
         self._draw()
 
-    def ask_again(self) -> None:
+    def refresh_thread(self) -> None:
         """Refresh the thread and its replies from the server."""
-        self.query_one(ThreadView).ask_again()
+        self.query_one(ThreadView).refresh_replies()
         for op in self._subscriptions.ops():
             self.shell.background(self.shell.session.live.refresh(op))

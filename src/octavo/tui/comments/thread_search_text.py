@@ -27,47 +27,47 @@ class ThreadSearchText:
     def __init__(self, view: View) -> None:
         self._view = view
         self._replies: Mapping[tuple[Discussion, str], Sequence[str]] = {}
-        self._is_fresh = self._looking = False
+        self._is_current = self._is_loading = False
 
-    def all_of(self, thread: Thread) -> str:
+    def text_of(self, thread: Thread) -> str:
         """Return all searchable text of a thread, with its author and location."""
         return " ".join((_own_text(thread), _quoted_text(thread), *self._replies_to(thread)))
 
-    def found_in(self, thread: Thread, words: Sequence[str]) -> str:
+    def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
         """Return where the filter finds `words` (case-folded) outside of the visible text of a thread, such as `in a
         reply: …`.
 
         Empty if the visible text has all of them.
         """
-        own = fold(_own_text(thread))
-        missing = [word for word in words if word not in own]
-        said = [("in a reply", each) for each in self._replies_to(thread)] + [
+        own_text = fold(_own_text(thread))
+        missing = [word for word in words if word not in own_text]
+        candidates = [("in a reply", each) for each in self._replies_to(thread)] + [
             ("in the quoted text", _quoted_text(thread))
         ]
-        for where, text in said:
-            shown = plain_text(text)
-            folded = FoldedText(shown)
-            found = [place.start for word in missing for place in islice(folded.find(word), 1)]
-            if found:
-                start = max(0, min(found) - _CONTEXT)
-                start = shown.find(" ", start, min(found)) + 1 if start else 0
-                return f"{where}: {'…' if start else ''}{shown[start:]}"
+        for place_name, text in candidates:
+            plain = plain_text(text)
+            folded = FoldedText(plain)
+            starts = [place.start for word in missing for place in islice(folded.find(word), 1)]
+            if starts:
+                start = max(0, min(starts) - _CONTEXT)
+                start = plain.find(" ", start, min(starts)) + 1 if start else 0
+                return f"{place_name}: {'…' if start else ''}{plain[start:]}"
         return ""
 
-    def look_up(self, rows: Rows[Thread]) -> None:
+    def load_replies(self, rows: Rows[Thread]) -> None:
         """Load the replies of the search index when the user starts to filter, and filter again."""
         if not rows.query_text:
-            self._is_fresh = False
-        elif not (self._is_fresh or self._looking):
-            self._looking = True
-            self._view.shell.background(self._learn(rows))
+            self._is_current = False
+        elif not (self._is_current or self._is_loading):
+            self._is_loading = True
+            self._view.shell.background(self._read_index(rows))
 
-    async def _learn(self, rows: Rows[Thread]) -> None:
+    async def _read_index(self, rows: Rows[Thread]) -> None:
         try:
             replies = await self._view.shell.session.index.replies()
         finally:
-            self._looking = False
-        self._is_fresh = True
+            self._is_loading = False
+        self._is_current = True
         if replies != self._replies and is_whole(rows):
             self._replies = replies
             rows.filter_words.forget()

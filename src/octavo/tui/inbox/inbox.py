@@ -87,7 +87,7 @@ def _open_threads(view: InboxScreen, row: Row) -> int:
 
 
 def _read_on(view: InboxScreen, step: int) -> None:
-    if not view.row_preview.scroll_page_on(step):
+    if not view.row_preview.scroll_by_page(step):
         view.rows.move(step)
 
 
@@ -441,7 +441,7 @@ class InboxScreen(ListView[Row]):
     # Going on from here
 
     @on(Lines.Chosen, "#inbox")
-    @on(ThreadView.PlaceWanted)
+    @on(ThreadView.PageRequested)
     def _open(self) -> None:
         row = self.rows.item
         if row is None:
@@ -474,7 +474,7 @@ class InboxScreen(ListView[Row]):
     def ask_again(self) -> None:
         self.standings.ask_again()
         super().ask_again()
-        self.row_preview.thread.ask_again()
+        self.row_preview.thread.refresh_replies()
         if self.feed.loader is not None:
             if self.feed.marks is not None:
                 self.feed.marks.reload()

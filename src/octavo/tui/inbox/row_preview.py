@@ -42,7 +42,7 @@ class Words(VerticalScroll, can_focus=False):
         """Show these."""
         self.query_one(ChangingText).update(words)
 
-    def scroll_page_on(self, direction: int) -> bool:
+    def scroll_by_page(self, direction: int) -> bool:
         """Scroll one page. False at the end in that direction: there was nothing more."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if not at_end:
@@ -98,7 +98,7 @@ class RowPreview(Vertical):
             self._begin(row, "thread")
             shown = self.thread.comment
             if shown is None or shown.id != comment.id:  # what was read of it since is newer
-                self.thread.show(row.about.at, comment, about=row.context)
+                self.thread.show(row.about.at, comment, title=row.context)
         else:
             self._show_words(row)
 
@@ -118,7 +118,7 @@ class RowPreview(Vertical):
             and isinstance(row.about, ThreadRef)
             and row.about.comment_id == value.id
         ):
-            self.thread.show(row.about.at, value, about=row.context)
+            self.thread.show(row.about.at, value, title=row.context)
 
     def _show_words(self, row: Row) -> None:
         """Show what was typed and not sent, or why a write is not done, and what can be done."""
@@ -155,12 +155,12 @@ class RowPreview(Vertical):
         self.summary.clear()
         self.thread.clear()
 
-    def scroll_page_on(self, direction: int) -> bool:
+    def scroll_by_page(self, direction: int) -> bool:
         """Read on. False at the end in that direction, or when it is not on show: there was nothing more."""
         if not self.display:
             return False
         pane = next((each for each in (self.summary, self.thread, self.words) if each.display), None)
-        return pane is not None and pane.scroll_page_on(direction)
+        return pane is not None and pane.scroll_by_page(direction)
 
     def _begin(self, row: Row, pane: str) -> None:
         self._pane(pane)

@@ -72,7 +72,7 @@ _ADDRESS = ADDRESS.about(_named_alone, nothing=_why_none_named)
 
 
 def _read_on(view: ChangesScreen, step: int) -> None:
-    if not view.query_one(Summary).scroll_page_on(step):
+    if not view.query_one(Summary).scroll_by_page(step):
         view.rows.move(step)
 
 

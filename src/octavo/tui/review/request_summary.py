@@ -33,7 +33,7 @@ ASK_AFTER = 0.12
 
 
 class Summary(VerticalScroll, can_focus=False):
-    """The right side of the list of change requests. The list has the keys: `scroll_page_on` is how it is read on."""
+    """The right side of the list of change requests. The list has the keys: `scroll_by_page` is how it is read on."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Summary {
@@ -104,7 +104,7 @@ class Summary(VerticalScroll, can_focus=False):
         if self._about is not None and self._about.id == name:
             self._draw()
 
-    def scroll_page_on(self, direction: int) -> bool:
+    def scroll_by_page(self, direction: int) -> bool:
         """Scroll one page. False at the end in that direction, or when it is not on show: there was nothing more."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if at_end or not self.display:
