@@ -116,7 +116,7 @@ def on_a_thread(run: Run) -> bool:
     """Whether a thread hangs on the block under the cursor."""
     screen = run.app.screen
     assert isinstance(screen, (ContentScreen, ChangeRequestScreen))
-    return screen.page_discussion.thread_here is not None
+    return screen.page_discussion.selected_thread is not None
 
 
 async def are_dim_where_one_may_not(run: Run, person: str) -> None:

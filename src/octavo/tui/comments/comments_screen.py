@@ -47,31 +47,31 @@ _LIST_KEYS = (
 
 
 def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
-    few = not view.narrowing.by and view.in_section < 2
+    few = not view.narrowing.by and view.section_count < 2
     return "There are too few threads in this list to filter." if few else None
 
 
 def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     """Ask for a filter by author, location, age, mention or status."""
     me, section = view.user_id, view.sections.current
-    there = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
-    there.sort(key=thread_filters.ORDERS[view.order][1])
-    offered = thread_filters.available_filters(there, view.narrowing.by, wording.clock(), me)
-    more = [(each, plural(left, "thread")) for each, left in offered]
+    threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
+    threads_of_section.sort(key=thread_filters.ORDERS[view.order][1])
+    available = thread_filters.available_filters(threads_of_section, view.narrowing.by, wording.clock(), me)
+    more = [(each, plural(remaining, "thread")) for each, remaining in available]
     view.narrowing.choose("Filter threads", more)
 
 
 THREADS: Commands[CommentsScreen] = Commands(
     "comments",
     (
-        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next thread", run=lambda app, view: view.read_on(1), shown=False),
-        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous thread", run=lambda app, view: view.read_on(-1), shown=False),
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next thread", run=lambda app, view: view.scroll_thread(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous thread", run=lambda app, view: view.scroll_thread(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
                 run=_choose_filter, why_not=_why_no_filter, shown=False),
         Command("order", "S", "Sort", "Sort threads",
                 run=lambda app, view: view.choose_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
-            run=lambda app, view: view.show_mine()),
+            run=lambda app, view: view.toggle_mine()),
         Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
         Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
         Command("list", "escape", "Back", "Go back to the list or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
@@ -106,26 +106,26 @@ class CommentsScreen(ListView[Thread]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads = ThreadLoader(self, self.draw_list, self._say_where)
-        self.in_section = 0
+        self.threads = ThreadLoader(self, self.draw_list, self._show_status)
+        self.section_count = 0
         """Number of threads in the selected tab."""
-        self._complete = False
-        self._in_bulk: set[str] = set()
+        self._is_complete = False
+        self._bulk_changed_ids: set[str] = set()
         """Ids of the threads changed by bulk actions that have not failed so far."""
-        self._refused: Mapping[str, str] = {}
+        self._failed_writes: Mapping[str, str] = {}
         """Why the last write to a thread failed, by the id of the thread."""
-        self._begun_at: Hashable = None
+        self._initial_row: Hashable = None
         """Row selected automatically while threads were loading. The cursor has not been moved by the user while it is
         on this row."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
-        self.words = ThreadSearchText(self)
+        self.search_text = ThreadSearchText(self)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[Thread] = Rows(
             self._draw,
             key=lambda thread: thread.key,
-            search=self.words.text_of,
+            search=self.search_text.text_of,
             groups=self._headings,
             ticks=True,
             id="list",
@@ -144,10 +144,10 @@ class CommentsScreen(ListView[Thread]):
     @property
     def thread_target(self) -> ThreadTarget | None:
         """Return the target of the keys of threads: the previewed thread, or the selected threads of the list."""
-        one = self.thread.thread_target
+        target = self.thread.thread_target
         return (
-            replace(one, selected=tuple(self.ticked), clear_selection=self._done_with_ticked)
-            if one is not None
+            replace(target, selected=tuple(self.ticked), clear_selection=self._clear_selection)
+            if target is not None
             else None
         )
 
@@ -158,20 +158,20 @@ class CommentsScreen(ListView[Thread]):
         index = self.shell.workspace.unsent.index
         return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]
 
-    def _done_with_ticked(self) -> None:
+    def _clear_selection(self) -> None:
         """Clear the selection after a bulk action. Threads whose write fails are selected again."""
-        self._in_bulk |= {each.comment.id for each in self.ticked}
+        self._bulk_changed_ids |= {each.comment.id for each in self.ticked}
         self.rows.ticks.untick()
 
-    def _forget_discarded(self) -> None:
+    def _redraw_discarded(self) -> None:
         """Redraw after failed writes were discarded: no response of the server reports that."""
-        if self._refused.keys() - self.shell.workspace.refused.keys():
+        if self._failed_writes.keys() - self.shell.workspace.refused.keys():
             self.draw_list()
 
-    def _tick_refused(self, refused: Mapping[str, str]) -> None:
-        again = self._in_bulk & refused.keys()
-        self._in_bulk -= again
-        self.rows.ticks.add(each.key for each in self.rows.items if each.comment.id in again)
+    def _select_failed(self, failed: Mapping[str, str]) -> None:
+        failed_again = self._bulk_changed_ids & failed.keys()
+        self._bulk_changed_ids -= failed_again
+        self.rows.ticks.add(each.key for each in self.rows.items if each.comment.id in failed_again)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -184,23 +184,23 @@ class CommentsScreen(ListView[Thread]):
         return [each for each in (item.comment if item is not None else None, space) if each is not None]
 
     def on_mount(self) -> None:
-        self.shell.workspace.organization_changed.subscribe(self, self._enter)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_places())
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._forget_discarded())
+        self.shell.workspace.organization_changed.subscribe(self, self._load)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_sources())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._redraw_discarded())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
-            self._enter(self.shell.workspace.organization)
+            self._load(self.shell.workspace.organization)
         else:
-            self._follow_places()
+            self._follow_sources()
         self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.ticks.keys, self.rows.key)
         self.rows.focus()
 
-    def _enter(self, organization: Organization) -> None:
-        self._complete, self.narrowing.by, self._begun_at = False, (), self.rows.key
+    def _load(self, organization: Organization) -> None:
+        self._is_complete, self.narrowing.by, self._initial_row = False, (), self.rows.key
         self.rows.state.wait_for("threads")
         self.threads.load(organization)
 
-    def _follow_places(self) -> None:
+    def _follow_sources(self) -> None:
         if not self.show_nowhere(self.rows, "threads"):
             self.threads.follow_sources()
 
@@ -218,65 +218,65 @@ class CommentsScreen(ListView[Thread]):
             self.sections,
             self.user_id,
         )
-        held = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
-        posted = [thread for thread in threads if thread.comment.id not in held]
+        pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
+        posted = [thread for thread in threads if thread.comment.id not in pending_ids]
         sections.sections = tuple(
             Section(each.key, each.name, sum(thread_filters.is_in_section(thread, each.key, me) for thread in posted))
             for each in sections.sections
         )
-        of_section = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
-        self.in_section = len(of_section)
-        shown = thread_filters.filter_threads(of_section, self.narrowing.by)
+        section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
+        self.section_count = len(section_threads)
+        shown = thread_filters.filter_threads(section_threads, self.narrowing.by)
         self._places = {place: Heading(place, said) for place, said in thread_filters.place_summaries(shown).items()}
-        self._say_what_is_empty()
-        self._refused = self.shell.workspace.refused
-        moved = self.rows.key != self._begun_at
-        self.rows.show(shown, beyond=f"{self._asked_of_all} loaded" if self.threads.has_more else "")
-        if not self._complete:
+        self._set_empty_text()
+        self._failed_writes = self.shell.workspace.refused
+        is_moved = self.rows.key != self._initial_row
+        self.rows.show(shown, beyond=f"{self._loaded_label} loaded" if self.threads.has_more else "")
+        if not self._is_complete:
             # Threads arrive place by place: until all are loaded the cursor stays at the top, unless the user moves it.
-            if not moved:
+            if not is_moved:
                 self.rows.go_to_first()
-                self._begun_at = self.rows.key
-            self._complete = not self.threads.is_loading
-        self._tick_refused(self._refused)
+                self._initial_row = self.rows.key
+            self._is_complete = not self.threads.is_loading
+        self._select_failed(self._failed_writes)
         report_missing_parts(self.rows, "threads", self.threads.snapshots)
-        self._say_where()
+        self._show_status()
         self._draw_thread()
 
     @property
-    def _asked_of_all(self) -> str:
+    def _loaded_label(self) -> str:
         return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
         return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
 
-    def _say_what_is_empty(self) -> None:
-        left = self.threads.has_more
+    def _set_empty_text(self) -> None:
+        remaining = self.threads.has_more
         threads = {
             "open": "open threads",
             "resolved": "resolved threads",
             "mine": "open threads started by you",
             "reviews": "review comments",
         }
-        loaded = f" {self._asked_of_all} are loaded." if left else ""
+        loaded = f" {self._loaded_label} are loaded." if remaining else ""
         filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
         self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
             "Press esc to clear the filters." if self.narrowing.by else "Press [ or ] to switch tabs."
         )
-        if left:
+        if remaining:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
 
     @on(Rows.Ticked, "#list")
     @on(Lines.Filtered, "#list")
-    def _say_where(self) -> None:
-        self.words.load_replies(self.rows)
-        more_there = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
-        known, heard, places = self.rows.extent.said, self.threads.loaded_count, self.threads.source_count
-        if heard < places:
-            known = f"{heard} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
+    def _show_status(self) -> None:
+        self.search_text.load_replies(self.rows)
+        has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
+        extent, loaded, places = self.rows.extent.said, self.threads.loaded_count, self.threads.source_count
+        if loaded < places:
+            extent = f"{loaded} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
-            known = f"{len(self.rows.items)} of {self.in_section}"
+            extent = f"{len(self.rows.items)} of {self.section_count}"
         said = [
             "Comments",
             self.sections.current,
@@ -284,14 +284,14 @@ class CommentsScreen(ListView[Thread]):
             thread_filters.ORDERS[self.order][0] if self.order != "place" else "",
             f"{len(self.ticked)} selected" if self.ticked else "",
         ]
-        self.status(" · ".join(filter(None, said)), known + (" · more threads on the server" if more_there else ""))
+        self.status(" · ".join(filter(None, said)), extent + (" · more threads on the server" if has_more else ""))
         self.refresh_bindings()
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        elsewhere = self.words.match_outside(thread, self.rows.words)
-        words = Content.styled(elsewhere, "italic") if elsewhere else Content(plain_text(comment.body.text))
-        if comment.is_open and (why := self._refused.get(comment.id)):
+        hidden_match = self.search_text.match_outside(thread, self.rows.words)
+        words = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
+        if comment.is_open and (why := self._failed_writes.get(comment.id)):
             words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
         if self.order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
@@ -339,15 +339,15 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     @on(Lines.Chosen, "#list")
-    def _chosen(self) -> None:
+    def _focus_thread(self) -> None:
         self.thread.focus()
 
     @on(Lines.MoreWanted, "#list")
-    def _more(self) -> None:
+    def _load_more(self) -> None:
         self.threads.load_more()
 
     @on(ThreadView.PageRequested)
-    def _place_wanted(self) -> None:
+    def _on_page_requested(self) -> None:
         item = self.rows.item
         if item is None:
             return
@@ -360,20 +360,20 @@ class CommentsScreen(ListView[Thread]):
             self.shell.go(ToPage(item.at.space_id))
 
     @on(ThreadView.Updated)
-    def _thread_changed(self) -> None:
+    def _on_thread_updated(self) -> None:
         self.refresh_bindings()
 
     def ask_again(self) -> None:
         # A refresh loads failed places again, one by one.
-        self._complete = self.threads.is_loaded
+        self._is_complete = self.threads.is_loaded
         super().ask_again()
         self.thread.refresh_replies()
 
-    def show_mine(self) -> None:
+    def toggle_mine(self) -> None:
         """Switch between the tabs of your threads and of open threads."""
         self.sections.choose("open" if self.sections.current == "mine" else "mine")
 
-    def read_on(self, step: int) -> None:
+    def scroll_thread(self, step: int) -> None:
         """Scroll the thread down, or up with -1. At its end, go to the next thread."""
         if self.has_class("-tiny") or not self.thread.scroll_by_page(step):
             self.rows.move(step)

@@ -60,7 +60,7 @@ class ThreadFilter:
 
     kind: str
     name: str
-    holds: Callable[[Thread], bool] = field(compare=False)
+    matches: Callable[[Thread], bool] = field(compare=False)
 
 
 def is_in_section(thread: Thread, section: str, me: str) -> bool:
@@ -81,24 +81,24 @@ def is_in_section(thread: Thread, section: str, me: str) -> bool:
 
 
 def available_filters(
-    threads: Sequence[Thread], holding: Sequence[ThreadFilter], now: datetime, me: str
+    threads: Sequence[Thread], active: Sequence[ThreadFilter], now: datetime, me: str
 ) -> list[tuple[ThreadFilter, int]]:
-    """Return the filters that can be added to the active filters (`holding`), each with the number of threads it would
+    """Return the filters that can be added to the `active` filters, each with the number of threads it would
     leave.
 
     A new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned.
     """
-    found = []
+    filters = []
     for each in _all_filters(threads, now, me):
-        among = filter_threads(threads, [other for other in holding if other.kind != each.kind])
-        left = sum(map(each.holds, among))
-        if each not in holding and 0 < left < len(among):
-            found.append((each, left))
-    return found
+        others_applied = filter_threads(threads, [other for other in active if other.kind != each.kind])
+        remaining = sum(map(each.matches, others_applied))
+        if each not in active and 0 < remaining < len(others_applied):
+            filters.append((each, remaining))
+    return filters
 
 
 def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
-    found = [
+    filters = [
         ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
         ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
@@ -106,30 +106,30 @@ def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[Thre
         ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
-        found.append(ThreadFilter("Age", name, _posted_since(now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _posted_since(now - timedelta(days=days))))
     for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
-        found.append(ThreadFilter("Age", name, _posted_before(now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _posted_before(now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
-    for (person, name), _ in people.most_common():
-        found.append(ThreadFilter("Author", f"by {name}", _posted_by(person)))
+    for (user_id, name), _ in people.most_common():
+        filters.append(ThreadFilter("Author", f"by {name}", _posted_by(user_id)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        found.append(ThreadFilter("Location", f"in {place}", _in_place(place)))
-    return found
+        filters.append(ThreadFilter("Location", f"in {place}", _in_place(place)))
+    return filters
 
 
-def filter_threads(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Thread]:
-    """Return the threads that match all filters in `by`."""
-    return [thread for thread in threads if all(each.holds(thread) for each in by)]
+def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
+    """Return the threads that match all `filters`."""
+    return [thread for thread in threads if all(each.matches(thread) for each in filters)]
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     """Return a summary of each place: its number of threads and the age of the oldest."""
-    there: dict[str, list[Thread]] = {}
+    by_place: dict[str, list[Thread]] = {}
     for thread in threads:
-        there.setdefault(thread.place, []).append(thread)
+        by_place.setdefault(thread.place, []).append(thread)
     return {
         place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
-        for place, each in there.items()
+        for place, each in by_place.items()
     }
 
 
@@ -143,16 +143,16 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
 """The orders of the list: the name and the sort key of each."""
 
 
-def _posted_since(moment: datetime) -> Callable[[Thread], bool]:
-    return lambda thread: thread.posted_at >= moment
+def _posted_since(time: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: thread.posted_at >= time
 
 
-def _posted_before(moment: datetime) -> Callable[[Thread], bool]:
-    return lambda thread: thread.posted_at < moment
+def _posted_before(time: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: thread.posted_at < time
 
 
-def _posted_by(person: str) -> Callable[[Thread], bool]:
-    return lambda thread: thread.comment.posted_by.id == person
+def _posted_by(user_id: str) -> Callable[[Thread], bool]:
+    return lambda thread: thread.comment.posted_by.id == user_id
 
 
 def _in_place(place: str) -> Callable[[Thread], bool]:

@@ -176,7 +176,7 @@ class ContentScreen(View, CopiesLater):
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
         threads = self.reading.threads
-        if threads.discussion != at or page != (threads.page_on_show or ("",))[0]:
+        if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
             return False
         if node:
             self.view.focus()
@@ -254,7 +254,7 @@ class ContentScreen(View, CopiesLater):
 
     @on(Reader.ThreadWanted)
     def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
-        self.page_discussion.open_thread_on(message.block)
+        self.page_discussion.open_block_thread(message.block)
 
     @on(PageView.RowWanted)
     def _row_wanted(self, message: PageView.RowWanted) -> None:

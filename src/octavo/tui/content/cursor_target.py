@@ -95,7 +95,7 @@ class CursorTarget:
         """The id and title of the target page: the selected row of the page tree, else the open page. None if it has no
         text."""
         if not self.is_in_a_tree:
-            return self._shown.threads.page_on_show
+            return self._shown.threads.visible_page
         page = self.page_to_write
         return page[:2] if page is not None and page[2] == "document" else None
 
@@ -135,8 +135,8 @@ class CursorTarget:
     @property
     def block_to_write(self) -> Block | None:
         page, threads = self.page_to_write, self._shown.threads
-        shown = threads.page_on_show
-        return threads.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
+        shown = threads.visible_page
+        return threads.selected_block if page is not None and shown is not None and page[0] == shown[0] else None
 
     def why_no_page_to_write(self) -> str | None:
         """Return why page keys do not apply while a space or collection is selected."""
@@ -149,7 +149,7 @@ class CursorTarget:
     @property
     def words_not_sent(self) -> Sequence[UnsentText]:
         """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
-        threads, block = self._shown.threads, self._shown.threads.block_on_show
+        threads, block = self._shown.threads, self._shown.threads.selected_block
         if not self.is_in_a_tree:
             return threads.unsent_on(block) if block is not None else ()
         page = self.page_to_write

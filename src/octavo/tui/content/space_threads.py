@@ -36,7 +36,7 @@ class PageReadingView(ShowsPage, Protocol):
 class SpaceThreads:
     """Threads of a space and of its open page (`DiscussionView`)."""
 
-    is_on_old_side = False
+    is_old_version = False
 
     def __init__(self, screen: PageReadingView, target: CursorTarget) -> None:
         """Create the threads of a view. `target` is the target of its keys."""
@@ -111,7 +111,7 @@ class SpaceThreads:
         return self._screen.space.ref if self._screen.space else None
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None:
+    def visible_page(self) -> tuple[str, str] | None:
         page = self._screen.page
         return (page.id, page.title or "this page") if page and self._screen.is_in_view else None
 
@@ -120,7 +120,7 @@ class SpaceThreads:
         return self._target.page
 
     @property
-    def block_on_show(self) -> Block | None:
+    def selected_block(self) -> Block | None:
         stop = self._screen.view.cursor.stop() if self._screen.is_in_view else None
         return stop[3] if stop else None
 
@@ -145,7 +145,7 @@ class SpaceThreads:
         key = next((key for key, hanging in self._hanging.by_likely_block((thread,)).items() if hanging), "")
         return bool(key) and self._screen.view.place.go_to_block(key, None)
 
-    def since(self, thread: Comment) -> str:
+    def outdated_note(self, thread: Comment) -> str:
         return self._hanging.outdated_note(thread) if self._screen.is_in_view else ""
 
     def source_of(self, block: Block) -> str:
@@ -154,7 +154,7 @@ class SpaceThreads:
     def why_no_block(self) -> str | None:
         return self._target.why_not_here()
 
-    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+    def why_not_commentable(self, *, whole: bool) -> str | None:
         page = self._screen.page
         if self._target.row is not None:
             return self._target.why_no_text("text to comment on") if whole else None

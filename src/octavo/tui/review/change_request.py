@@ -55,7 +55,7 @@ DRAW_AGAIN = 0.15
 
 def _comments_on_whole(view: ChangeRequestScreen) -> bool:
     """From the diff of a page the page is meant, from the list of pages the change request as a whole."""
-    return view.focused is not view.view or view.page_diff.page_on_show is None
+    return view.focused is not view.view or view.page_diff.visible_page is None
 
 
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
@@ -80,7 +80,7 @@ COMMENT_ON_PAGE: Commands[Any] = (
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
     """The thread under the cursor of the diff, while that has the focus."""
-    return view.page_discussion.thread_under_cursor() if view.focused is view.view else None
+    return view.page_discussion.selected_thread_line() if view.focused is view.view else None
 
 
 def _delete(app: Shell, view: ChangeRequestScreen) -> None:
@@ -307,7 +307,7 @@ class ChangeRequestScreen(View):
 
     @on(Reader.ThreadWanted)
     def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
-        self.page_discussion.open_thread_on(message.block)
+        self.page_discussion.open_block_thread(message.block)
 
     @on(Reader.Copied)
     def _copied(self, message: Reader.Copied) -> None:
@@ -328,7 +328,7 @@ class ChangeRequestScreen(View):
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
         if self.at != at:
             return False
-        if page is not None and page != (self.page_diff.page_on_show or ("",))[0]:
+        if page is not None and page != (self.page_diff.visible_page or ("",))[0]:
             self.changed_tree.reveal(page)
         return True
 
@@ -364,7 +364,7 @@ class ChangeRequestScreen(View):
     def change_at_hand(self) -> ChangeAtHand | None:
         """The change under the cursor, with the block where the diff has the focus."""
         change = self.changed_tree.change
-        block = self.page_diff.block_on_show if self.focused is self.view else None
+        block = self.page_diff.selected_block if self.focused is self.view else None
         return ChangeAtHand(self.comparison, change, block) if change is not None else None
 
     @property

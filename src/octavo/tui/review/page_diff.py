@@ -204,7 +204,7 @@ class PageDiff:
         """Apply all suggestions for the page."""
         from octavo.tui.writing.suggestions import apply_all  # few threads suggest any
 
-        if (page := self.page_on_show) is not None:
+        if (page := self.visible_page) is not None:
             apply_all(self._view.shell, self._comparison.at, page[1], self._suggesting())
 
     def draw_threads(self) -> None:
@@ -311,16 +311,16 @@ class PageDiff:
         return self._comparison.at
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None:
+    def visible_page(self) -> tuple[str, str] | None:
         change = self._pages.change
         return (change.page.id, change.page.title) if change and change.page else None
 
     @property
     def target_page(self) -> tuple[str, str] | None:
-        return self.page_on_show
+        return self.visible_page
 
     @property
-    def block_on_show(self) -> Block | None:
+    def selected_block(self) -> Block | None:
         stop = self._stop
         if stop is None or self._documents is None or stop[3].kind == "fold":
             return None
@@ -330,7 +330,7 @@ class PageDiff:
         return next((block for block in found if block is not None), None)
 
     @property
-    def is_on_old_side(self) -> bool:
+    def is_old_version(self) -> bool:
         if self._documents is None or (stop := self._stop) is None:
             return False
         if (hung_on := self._hung_on(stop[3])) is not None:
@@ -349,7 +349,7 @@ class PageDiff:
         return unsent_draft(place).block if block.kind == "thread" and place != block.key else None
 
     def source_of(self, block: Block) -> str:
-        if self._documents is None or self.is_on_old_side:
+        if self._documents is None or self.is_old_version:
             return ""
         new = self._documents[1]
         return block_source(new.source, new.find(block.key) or block)
@@ -369,13 +369,13 @@ class PageDiff:
     def go_to_thread(self, thread: Comment) -> bool:
         return self._documents is not None and self.pane.place.bring_thread(thread.id)
 
-    def since(self, thread: Comment) -> str:
+    def outdated_note(self, thread: Comment) -> str:
         return ""
 
     def why_no_block(self) -> str | None:
         return None
 
-    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+    def why_not_commentable(self, *, whole: bool) -> str | None:
         change = self._pages.change
         if change is None or whole:
             return None
@@ -404,7 +404,7 @@ class PageDiff:
 
     @property
     def block_to_write(self) -> Block | None:
-        return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
+        return self.pane.cursor_block.near if self._documents is not None and self.visible_page is not None else None
 
     def why_no_page_to_write(self) -> str | None:
         change = self._pages.change
