@@ -129,12 +129,12 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
         op = screen._subscriptions.op(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
-        if value is None or screen._asked != screen.words:
+        if value is None or screen._asked_text != screen.search_text:
             continue
         found = [page for each in value.items for page in getattr(each, "pages", (each,))]
         if found and not screen.rows.keys:
             yield f"search shows nothing of {len(found)} pages"
-        if (value.unreadable or value.next) and f"No results for “{screen.words[:60]}”." in run.text:
+        if (value.unreadable or value.next) and f"No results for “{screen.search_text[:60]}”." in run.text:
             yield "search says that nothing was found, and parts of the answer are left out"
 
 

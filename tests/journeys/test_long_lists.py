@@ -89,7 +89,7 @@ async def test_of_many_threads_none_is_held_against_all_others(stage: Stage, mon
         await run.press("enter")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        all_of_it = screen.diff_threads.threads
+        all_of_it = screen.diff_threads.comments
         assert len(all_of_it) > 3 * FEW
         held, same = 0, Comment.__eq__
 

@@ -30,19 +30,19 @@ class DiffThreads:
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
         """Call `redraw` when threads or replies have changed."""
         self._view, self._at, self._redraw = view, at, redraw
-        self.threads: tuple[Comment, ...] = ()
+        self.comments: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
         self._suggestions = SuggestionDiffs(lambda: view.shell, redraw)
 
     @property
     def posted_threads(self) -> list[Comment]:
         """The threads other people can see: all but pending comments."""
-        return [thread for thread in self.threads if self._view.shell.workspace.held(thread.id) is None]
+        return [thread for thread in self.comments if self._view.shell.workspace.held(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Return the threads on a page. With None: the threads on no page."""
         return tuple(
-            each for each in self.threads if (each.target.page.id if each.target.page is not None else None) == page_id
+            each for each in self.comments if (each.target.page.id if each.target.page is not None else None) == page_id
         )
 
     def summaries(
@@ -63,7 +63,7 @@ class DiffThreads:
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """Return the unsent drafts by page id. Those on no page have the key ""."""
         index = self._view.shell.workspace.unsent.index
-        return index.by_page(self._at, self.threads) if index else {}
+        return index.by_page(self._at, self.comments) if index else {}
 
     def draft_summaries(self, drafts: Sequence[UnsentText]) -> list[ThreadSummary]:
         """Return the summaries of unsent comments."""
@@ -135,4 +135,4 @@ def thread_summaries(
             quote=" ".join((target.node.preview or "").split()) if is_block_missing and target.node is not None else "",
         )
 
-    return {key: [summary(thread, key) for thread in threads_by_block] for key, threads_by_block in threads.items()}
+    return {key: [summary(thread, key) for thread in in_block] for key, in_block in threads.items()}

@@ -288,13 +288,13 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             else Piece(f"{self._state_sign()} ", self._state_style())
         )
         age = self.shell.workspace.on_its_way(message.id) or long_age(message.posted_at)
-        text = f" · {age}" if age else ""
+        age_label = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
             Piece(" " * indent),
             sign,
             Piece(message.posted_by.name, styles.strong),
-            Piece(text + edited, styles.muted),
+            Piece(age_label + edited, styles.muted),
         ]
         if isinstance(message, Comment) and age != HELD:
             status_label = message.status if not message.is_open else "review" if message.is_verdict else "open"
@@ -312,8 +312,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             body = lay_out(parse(text).blocks, text_width, styles, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
-            text = "  ".join(f"{sign_of(each.emoji)} {each.count}" for each in message.reactions)
-            lines.append(Line([Piece(" " * (indent + 2)), Piece(text, styles.muted)]))
+            reactions = "  ".join(f"{sign_of(each.emoji)} {each.count}" for each in message.reactions)
+            lines.append(Line([Piece(" " * (indent + 2)), Piece(reactions, styles.muted)]))
         return lines
 
     def _is_new(self, message: Comment | Reply) -> bool:
@@ -388,21 +388,21 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         width, line_number = self.size.width, y + self.scroll_offset.y
         if self.comment is None:
             return Strip.blank(width, self.rich_style)
-        layout: MessageLayout | None = None
+        hit: MessageLayout | None = None
         for layout in self._messages:
             if layout.top <= line_number < layout.top + len(layout.lines):
-                layout = layout
+                hit = layout
                 break
         if line_number < len(self._heading_lines):
             return self._strip(self._heading_lines[line_number].pieces, width, is_selected=False)
-        if layout is None:
+        if hit is None:
             last = self._messages[-1] if self._messages else None
             after = line_number - (last.top + len(last.lines) + 1) if last else -1
             foot = self._foot_lines()
             pieces = foot[after].pieces if 0 <= after < len(foot) else []
             return self._strip(pieces, width, is_selected=False)
-        is_selected = self._messages.index(layout) == self._cursor and len(self._messages) > 1
-        return self._strip(layout.lines[line_number - layout.top].pieces, width, is_selected=is_selected)
+        is_selected = self._messages.index(hit) == self._cursor and len(self._messages) > 1
+        return self._strip(hit.lines[line_number - hit.top].pieces, width, is_selected=is_selected)
 
     def _strip(self, pieces: list[Piece], width: int, *, is_selected: bool) -> Strip:
         styles = self._line_styles

@@ -78,23 +78,25 @@ class SearchResult:
     space: str
     id: str
     title: str
-    where: str
-    words: str = ""
+    location: str
+    excerpt: str = ""
     anchor: str = ""
-    right: str = ""
-    address: str = ""
+    detail: str = ""
+    url: str = ""
     marks: tuple[Range, ...] = ()
-    """Ranges of the searched words in `words`."""
+    """Ranges of the searched words in `excerpt`."""
     page: str = ""
     """The title of a page, without the title of its section."""
     path: str = ""
     """The path of a page in its space."""
-    here: search_index.Hit | None = None
+    indexed: search_index.Hit | None = None
     """The result of the index of this machine. None for a result of the server."""
 
     @property
     def key(self) -> str:
-        part = f"{self.here.place} {self.here.snippet}" if self.here is not None and self.kind == "thread" else ""
+        part = (
+            f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
+        )
         return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
 
 
@@ -121,7 +123,7 @@ def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
     hit = view.rows.item
     if hit is None:
         return "Select a result first."
-    if not hit.address or app.session.is_here:
+    if not hit.url or app.session.is_here:
         from octavo.tui.shell.outside import said_without_address
 
         return said_without_address(app, hit.kind)
@@ -132,7 +134,7 @@ def _open_in_browser(app: Shell, view: SearchScreen) -> None:
     from octavo.tui.shell.outside import open_outside
 
     if (hit := view.rows.item) is not None:
-        open_outside(app, hit.address)
+        open_outside(app, hit.url)
 
 
 SEARCH: Commands[SearchScreen] = Commands(
@@ -170,28 +172,28 @@ class SearchScreen(Dialog[None]):
     def __init__(self, words: str = "") -> None:
         """Open the dialog with `words` as the search text."""
         super().__init__()
-        self._words = words
+        self._initial_text = words
         self._organization: Organization | None = None
         """None until the organization is loaded. Until then only this machine is searched."""
         self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
-        self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
-        self._at_address: Snapshot[urls.Content] = Snapshot()
-        self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        self._space_pages: Snapshot[ListPage[search.PageHit]] = Snapshot()
+        self._link_content: Snapshot[urls.Content] = Snapshot()
+        self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
-        self._here: tuple[search_index.Hit, ...] = ()
+        self._local_hits: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
-        self._known = IndexedCounts()
+        self._local_counts = IndexedCounts()
         """Numbers of pages, threads and replies in the index of this machine."""
         self._titles: dict[str, PageTitles] = {}
         """Titles of the pages of each space that is mentioned in a result."""
-        self._looking = self._look_again = False
-        self._asked = ""
+        self._is_searching = self._search_again = False
+        self._asked_text = ""
         """Last search text that was sent to the server."""
         self._timer: Timer | None = None
-        self._chose = False
-        self._cut: dict[str, str] = {}
+        self._is_moved = False
+        self._shown_counts: dict[str, str] = {}
         """Number of shown and found results by kind, if not all are shown."""
 
     @property
@@ -200,17 +202,19 @@ class SearchScreen(Dialog[None]):
 
     def body(self) -> ComposeResult:
         rows: Rows[SearchResult] = Rows(
-            self._draw,
+            self._row_of,
             key=lambda hit: hit.key,
-            groups=lambda hit: [Heading(_KIND_HEADINGS[hit.kind], self._cut.get(hit.kind, ""))],
+            groups=lambda hit: [Heading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
             two_lines=True,
             empty="Type to search.",
             id="hits",
         )
         rows.can_focus = False
         with Frame() as frame:
-            frame.name_it("Search everywhere", self._foot)
-            yield LineInput(self._words, placeholder="Search pages, comments, change requests, and spaces", id="query")
+            frame.name_it("Search everywhere", self._keys_label)
+            yield LineInput(
+                self._initial_text, placeholder="Search pages, comments, change requests, and spaces", id="query"
+            )
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
             yield rows
@@ -222,38 +226,38 @@ class SearchScreen(Dialog[None]):
     @property
     def last_space(self) -> SpaceRef | None:
         """Return the space that a search can be limited to: the last one read in. None if there is none."""
-        last = self.shell.session.state.get_fact("space")
-        return SpaceRef(space_id=str(last)) if last else None
+        last_space = self.shell.session.state.get_fact("space")
+        return SpaceRef(space_id=str(last_space)) if last_space else None
 
     @property
-    def _foot(self) -> str:
-        last = self.last_space
-        other = self._title_of(last if self._only_space is None else None)
-        return " · ".join(["enter open", *([] if last is None else [f"tab {other}"]), "esc close"])
+    def _keys_label(self) -> str:
+        last_space = self.last_space
+        other = self._scope_title(last_space if self._only_space is None else None)
+        return " · ".join(["enter open", *([] if last_space is None else [f"tab {other}"]), "esc close"])
 
-    def _title_of(self, space: SpaceRef | None) -> str:
+    def _scope_title(self, space: SpaceRef | None) -> str:
         known = self.shell.workspace.space(space.space_id) if space is not None else None
         return "all spaces" if space is None else known.title if known else "the space you opened last"
 
     @property
-    def words(self) -> str:
+    def search_text(self) -> str:
         """Return the typed search."""
         return self.query_one("#query", LineInput).value.strip()[:MAX_QUERY]
 
     def on_mount(self) -> None:
         self.query_one("#query", LineInput).focus()
-        self._say_scope()
-        if self._words:
-            self._look_here()
-        self._subscriptions.follow("organizations", ListOrganizations(), self._organizations_read)
-        self.shell.workspace.with_organization(self._search_in)
+        self._show_scope()
+        if self._initial_text:
+            self._search_locally()
+        self._subscriptions.follow("organizations", ListOrganizations(), self._show_organizations)
+        self.shell.workspace.with_organization(self._set_organization)
 
-    def _organizations_read(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
+    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self._organizations = snapshot
         if self._organization is None:
-            self._show()
+            self._show_results()
 
-    def _search_in(self, organization: Organization) -> None:
+    def _set_organization(self, organization: Organization) -> None:
         if is_being_removed(self):
             return
         self._organization = organization
@@ -262,65 +266,65 @@ class SearchScreen(Dialog[None]):
             op = change_requests_of(organization.id, status)
 
             def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
-                self._changes[status] = snapshot
-                if self.words:
-                    self._show()
+                self._change_requests[status] = snapshot
+                if self.search_text:
+                    self._show_results()
 
             self._subscriptions.follow(status, op, show)
-        if self.words:
-            self._ask()
+        if self.search_text:
+            self._search_server()
 
     def on_unmount(self) -> None:
         self._subscriptions.stop()
 
     @on(Input.Changed)
-    def _typed(self) -> None:
+    def _on_text_changed(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(SEARCH_DELAY, self._ask)
-        self._chose = False
-        self._look_here()
-        self._show()
+        self._timer = self.set_timer(SEARCH_DELAY, self._search_server)
+        self._is_moved = False
+        self._search_locally()
+        self._show_results()
 
-    def _look_here(self) -> None:
+    def _search_locally(self) -> None:
         """Search this machine. If a search is running, search again when it ends."""
-        if self._looking:
-            self._look_again = True
-        elif self.words:
-            self._looking = True
-            self.shell.background(self._find_here())
+        if self._is_searching:
+            self._search_again = True
+        elif self.search_text:
+            self._is_searching = True
+            self.shell.background(self._run_local_search())
 
-    async def _find_here(self) -> None:
+    async def _run_local_search(self) -> None:
         known = self.shell.session.index
         try:
-            while not is_being_removed(self) and self.words:
-                self._look_again = False
-                words, spaces = self.words, self._spaces()
-                hits = await known.search(words, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
-                hits = tuple([await self._titled(hit) for hit in hits])
-                extent = await known.counts(spaces)
+            while not is_being_removed(self) and self.search_text:
+                self._search_again = False
+                words, spaces = self.search_text, self._spaces()
+                results = await known.search(words, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
+                results = tuple([await self._with_titles(hit) for hit in results])
+                counts = await known.counts(spaces)
                 if is_being_removed(self):
                     return
-                if not self._look_again:
-                    self._here, self._known = hits, extent
-                    self._show()
+                if not self._search_again:
+                    self._local_hits, self._local_counts = results, counts
+                    self._show_results()
                     return
         finally:
-            self._looking = False
+            self._is_searching = False
 
-    async def _titled(self, hit: search_index.Hit) -> search_index.Hit:
+    async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a result whose words have the titles of the pages that they mention."""
         titles: dict[str, str | None] = {}
         for address in mentions(hit.snippet):
-            match (await self._titles_of(hit.space)).target(address, hit.id):
+            match (await self._page_titles(hit.space)).target(address, hit.id):
                 case links.ToPage(page=page):
-                    titles[address] = (await self._titles_of(hit.space)).title(page)
+                    titles[address] = (await self._page_titles(hit.space)).title(page)
                 case links.ToSpace(space=space, page=page) if page:
-                    titles[address] = (await self._titles_of(space)).title(page)
+                    titles[address] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
         return replace(hit, snippet=snippet, marks=marks)
 
-    async def _titles_of(self, space: str) -> PageTitles:
+    async def _page_titles(self, space: str) -> PageTitles:
         if space not in self._titles:
             pages = await self.shell.session.index.pages(space)
             # in a thread: a space may have 50,000 pages
@@ -334,127 +338,127 @@ class SearchScreen(Dialog[None]):
         known = self.shell.workspace.spaces.value
         return tuple(space.id for space in known.items) if known is not None else None
 
-    def _ask(self) -> None:
-        words = self._asked = self.words
+    def _search_server(self) -> None:
+        words = self._asked_text = self.search_text
         address = urls.GetContent(url=words) if words.startswith(("https://", "http://")) else None
-        self._at_address = Snapshot()
-        self._subscriptions.follow("address", address, self._found_at_address)
+        self._link_content = Snapshot()
+        self._subscriptions.follow("address", address, self._show_link_content)
         if not words or address is not None:
             self._subscriptions.follow("pages", None)
             self._subscriptions.follow("pages of a space", None)
-            self._pages, self._of_space = Snapshot(), Snapshot()
+            self._pages, self._space_pages = Snapshot(), Snapshot()
         elif self._only_space is not None:
             self._subscriptions.follow("pages", None)
             self._pages = Snapshot()
             op = search.InSpace(at=self._only_space, query=words, limit=30)
-            self._subscriptions.follow("pages of a space", op, self._found_in_space)
+            self._subscriptions.follow("pages of a space", op, self._show_space_pages)
         elif self._organization is not None:
             self._subscriptions.follow("pages of a space", None)
-            self._of_space = Snapshot()
+            self._space_pages = Snapshot()
             at = OrganizationRef(organization_id=self._organization.id)
-            self._subscriptions.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._found)
-        self._show()
+            self._subscriptions.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._show_pages)
+        self._show_results()
 
-    def _found(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
+    def _show_pages(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
         self._pages = snapshot
-        self._show()
+        self._show_results()
 
-    def _found_in_space(self, snapshot: Snapshot[ListPage[search.PageHit]]) -> None:
-        self._of_space = snapshot
-        self._show()
+    def _show_space_pages(self, snapshot: Snapshot[ListPage[search.PageHit]]) -> None:
+        self._space_pages = snapshot
+        self._show_results()
 
-    def _found_at_address(self, snapshot: Snapshot[urls.Content]) -> None:
-        self._at_address = snapshot
-        self._show()
+    def _show_link_content(self, snapshot: Snapshot[urls.Content]) -> None:
+        self._link_content = snapshot
+        self._show_results()
 
-    def _show(self) -> None:
-        if not self.words:
+    def _show_results(self) -> None:
+        if not self.search_text:
             self.rows.state.empty = "Type to search."
             self.rows.show(())
-            self._say_note("")
-            self._say_scope()
+            self._show_note("")
+            self._show_scope()
             return
-        sought = SearchTerms(self.words)
+        terms = SearchTerms(self.search_text)
         pages, threads, changes, spaces = (
-            self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
+            self._find_pages(terms), self._find_threads(), self._find_change_requests(), self._find_spaces(),
         )  # fmt: skip
-        hits = [
-            *self._address_hits(),
+        results = [
+            *self._link_results(),
             *pages,
             *threads[:MAX_THREADS],
             *changes[:MAX_CHANGE_REQUESTS],
             *spaces[:MAX_SPACES],
         ]
-        self._cut = {
+        self._shown_counts = {
             "thread": f"{MAX_THREADS} of {len(threads)}" if len(threads) > MAX_THREADS else "",
             "change request": f"{MAX_CHANGE_REQUESTS} of {len(changes)}" if len(changes) > MAX_CHANGE_REQUESTS else "",
             "space": f"{MAX_SPACES} of {len(spaces)}" if len(spaces) > MAX_SPACES else "",
         }
         # Change requests and spaces are searched in these loaded lists.
-        of: list[Snapshot[Any]] = [
+        snapshots: list[Snapshot[Any]] = [
             self._pages,
-            self._of_space,
-            self._at_address,
+            self._space_pages,
+            self._link_content,
             self.shell.workspace.spaces,
-            *self._changes.values(),
+            *self._change_requests.values(),
         ]
         if self._organization is None:
-            of.append(self._organizations)
-        error = next((each.error for each in of if each.error is not None), None)
-        unsearched = self._pages.error or self._of_space.error
-        nowhere = self._organization is None and not self._organizations.loading
-        if nowhere:
-            unsearched = unsearched or self._organizations.error
-        loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
-        unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " in the content loaded so far. The server has more content" if unread else ""
-        among = " on this computer" if unsearched is not None or nowhere else among
+            snapshots.append(self._organizations)
+        error = next((each.error for each in snapshots if each.error is not None), None)
+        server_error = self._pages.error or self._space_pages.error
+        has_no_organization = self._organization is None and not self._organizations.loading
+        if has_no_organization:
+            server_error = server_error or self._organizations.error
+        loading = self._asked_text != self.search_text or any(each.loading and each.value is None for each in snapshots)
+        has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
+        scope_note = " in the content loaded so far. The server has more content" if has_more else ""
+        scope_note = " on this computer" if server_error is not None or has_no_organization else scope_note
         self.rows.state.empty = (
-            "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
+            "Searching…" if loading or self._is_searching else f"No results for “{self.search_text[:60]}”{scope_note}."
         )
-        other = "use fewer words" if " " in self.words else "try another word"
-        self.rows.state.hint = "" if loading or self._looking else f"Check the spelling, or {other}."
-        self.rows.show(hits)
+        other = "use fewer words" if " " in self.search_text else "try another word"
+        self.rows.state.hint = "" if loading or self._is_searching else f"Check the spelling, or {other}."
+        self.rows.show(results)
         if not loading:
-            self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
-        if not self._chose:
+            self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
+        if not self._is_moved:
             # Until you move the cursor, it stays at the top: results of the server arrive later.
             self.rows.go_to_first()
-        if unsearched is None and error is not None:
+        if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
-        self._say_note(self._said_without_server(unsearched) if unsearched is not None and not loading else "")
-        self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
+        self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
+        self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
 
-    def _said_without_server(self, error: ApiError) -> str:
+    def _offline_note(self, error: ApiError) -> str:
         """Return why the server was not searched, and what was searched instead."""
         notice = self.shell.session.index.notice
-        known = self._known
+        known = self._local_counts
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
-        said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
+        note = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (f"searched only local copies ({said}, last updated {long_age(known.latest)})" if said else "")
+            or (f"searched only local copies ({note}, last updated {long_age(known.latest)})" if note else "")
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
             return f"Offline: {in_a_line(here)}."
         return f"{here[:1].upper()}{here[1:]}. {error}"
 
-    def _say_note(self, said: str) -> None:
+    def _show_note(self, text: str) -> None:
         note = self.query_one("#note", ChangingText)
-        note.update(Content.styled(said, "$octavo-note"))
-        note.display = bool(said)
+        note.update(Content.styled(text, "$octavo-note"))
+        note.display = bool(text)
 
-    def _address_hits(self) -> list[SearchResult]:
+    def _link_results(self) -> list[SearchResult]:
         """Return the results for a pasted link."""
-        named = self._at_address.value
-        if named is None:
+        found_ids = self._link_content.value
+        if found_ids is None:
             return []
-        if named.collection is not None:
-            return [SearchResult("collection", "", named.collection.id, named.collection.title, "collection")]
-        if named.space is None:
+        if found_ids.collection is not None:
+            return [SearchResult("collection", "", found_ids.collection.id, found_ids.collection.title, "collection")]
+        if found_ids.space is None:
             return []
-        space, change, page = named.space, named.change_request, named.page
+        space, change, page = found_ids.space, found_ids.change_request, found_ids.page
         if change is not None:
             return [
                 SearchResult("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)
@@ -463,126 +467,126 @@ class SearchScreen(Dialog[None]):
             return [SearchResult("page", space.id, page.id, page.title, space.title)]
         return [SearchResult("space", space.id, space.id, space.title, "space")]
 
-    def _page_hits(self, sought: SearchTerms) -> list[SearchResult]:
+    def _find_pages(self, terms: SearchTerms) -> list[SearchResult]:
         """Return the pages found by the server in its order, then other pages found on this machine."""
-        hits: list[SearchResult] = []
+        results: list[SearchResult] = []
         for space in self._pages.value.items if self._pages.value else ():
             for page in space.pages:
-                hits += _page_results(page, space.id, space.title, sought)
+                results += _page_results(page, space.id, space.title, terms)
         if self._only_space is not None:
             known = self.shell.workspace.space(self._only_space.space_id)
-            for page in self._of_space.value.items if self._of_space.value else ():
-                hits += _page_results(page, self._only_space.space_id, known.title if known else "", sought)
-        named = {(hit.space, hit.id) for hit in hits}
-        hits += [
+            for page in self._space_pages.value.items if self._space_pages.value else ():
+                results += _page_results(page, self._only_space.space_id, known.title if known else "", terms)
+        found_ids = {(hit.space, hit.id) for hit in results}
+        results += [
             SearchResult(
                 "page",
                 each.space,
                 each.id,
                 f"{each.title} › {each.path[-1]}" if each.path else each.title,
-                self._called(each.space),
+                self._space_title(each.space),
                 each.snippet,
                 _anchor(each),
                 marks=each.marks,
                 page=each.title,
                 path=each.page_path.strip("/"),
-                here=each,
+                indexed=each,
             )
-            for each in self._here
-            if each.kind == "page" and (each.space, each.id) not in named
+            for each in self._local_hits
+            if each.kind == "page" and (each.space, each.id) not in found_ids
         ]
-        alike: dict[tuple[str, str], set[str]] = {}
-        for hit in hits:
-            alike.setdefault((hit.page, hit.where), set()).add(hit.id)
+        ids_by_title: dict[tuple[str, str], set[str]] = {}
+        for hit in results:
+            ids_by_title.setdefault((hit.page, hit.location), set()).add(hit.id)
         return [
-            replace(hit, where=" · ".join(filter(None, (_path_end(hit.path), hit.where))))
-            if len(alike[hit.page, hit.where]) > 1
+            replace(hit, location=" · ".join(filter(None, (_path_end(hit.path), hit.location))))
+            if len(ids_by_title[hit.page, hit.location]) > 1
             else hit
-            for hit in hits
+            for hit in results
         ]
 
-    def _thread_hits(self) -> list[SearchResult]:
-        hits = []
-        for each in self._here:
+    def _find_threads(self) -> list[SearchResult]:
+        results = []
+        for each in self._local_hits:
             if each.kind == "thread":
                 about = each.title or ("a change request" if each.change_request else "the whole space")
-                where = " · ".join(
+                location = " · ".join(
                     filter(None, (_PART_NAMES.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
                 )
                 title = f"{each.author} on {about}" if each.part != "reply" else f"{each.author} in a thread on {about}"
-                hits.append(
-                    SearchResult("thread", each.space, each.id, title, self._called(each.space), each.snippet, marks=each.marks,
-                        right=" · ".join(filter(None, (where, short_age(each.at)))), here=each)
+                results.append(
+                    SearchResult("thread", each.space, each.id, title, self._space_title(each.space), each.snippet, marks=each.marks,
+                        detail=" · ".join(filter(None, (location, short_age(each.at)))), indexed=each)
                 )  # fmt: skip
-        return hits
+        return results
 
-    def _called(self, space: str) -> str:
+    def _space_title(self, space: str) -> str:
         known = self.shell.workspace.space(space)
         return known.title if known is not None else ""
 
-    def _change_hits(self) -> list[SearchResult]:
+    def _find_change_requests(self) -> list[SearchResult]:
         """Return the change requests whose titles match, then those whose descriptions match."""
-        words = fold(self.words).split()
-        found = [each for known in self._changes.values() if known.value for each in known.value.items]
-        hits = [
+        words = fold(self.search_text).split()
+        found = [each for known in self._change_requests.values() if known.value for each in known.value.items]
+        results = [
             SearchResult(
                 "change request",
                 each.space or "",
                 each.id,
                 f"#{each.number}  {each.title}",
                 f"{each.status} · {each.created_by.name if each.created_by else ''}",
-                right=short_age(each.updated_at),
-                address=each.urls.app or "",
+                detail=short_age(each.updated_at),
+                url=each.urls.app or "",
             )
             for each in found
             if each.space and all(word in fold(f"#{each.number} {each.title}") for word in words)
         ]
-        named = {hit.id for hit in hits}
-        return hits + [
+        found_ids = {hit.id for hit in results}
+        return results + [
             SearchResult("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
-                right=f"{each.about} · {short_age(each.at)}", here=each)
-            for each in self._here
-            if each.kind == "change request" and each.id not in named
+                detail=f"{each.about} · {short_age(each.at)}", indexed=each)
+            for each in self._local_hits
+            if each.kind == "change request" and each.id not in found_ids
         ]  # fmt: skip
 
-    def _space_hits(self) -> list[SearchResult]:
-        words = fold(self.words).split()
+    def _find_spaces(self) -> list[SearchResult]:
+        words = fold(self.search_text).split()
         spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
         return [
-            SearchResult("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
+            SearchResult("space", each.id, each.id, each.title, "space", url=each.urls.app or "")
             for each in spaces
             if all(word in fold(each.title) for word in words)
         ]
 
-    def _draw(self, hit: SearchResult) -> Row:
-        right = hit.right or (hit.where if hit.kind == "page" else "")
-        if hit.here is not None and hit.kind == "page" and (self._pages.error or self._of_space.error):
-            right += f" · {short_age(hit.here.known_at)}" if hit.here.known_at else " · title only"
-        words, marks = hit.words, hit.marks
+    def _row_of(self, hit: SearchResult) -> Row:
+        right = hit.detail or (hit.location if hit.kind == "page" else "")
+        if hit.indexed is not None and hit.kind == "page" and (self._pages.error or self._space_pages.error):
+            right += f" · {short_age(hit.indexed.known_at)}" if hit.indexed.known_at else " · title only"
+        words, marks = hit.excerpt, hit.marks
         if not words and hit.kind != "page":
-            words, marks = hit.where, ()
+            words, marks = hit.location, ()
         return Row(
-            text=_highlight(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
+            text=_highlight(hit.title, SearchTerms(self.search_text).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
             below=_highlight(words, marks),
         )
 
-    def _say_scope(self, found: str = "") -> None:
-        where = self._title_of(self._only_space)
-        self.query_one(Frame).name_it("Search everywhere", self._foot)
-        said = f"{found} in {where}" if found else where
-        self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
+    def _show_scope(self, found: str = "") -> None:
+        location = self._scope_title(self._only_space)
+        self.query_one(Frame).name_it("Search everywhere", self._keys_label)
+        note = f"{found} in {location}" if found else location
+        self.query_one("#scope", Static).update(Content.styled(note, "$octavo-muted"))
 
     def change_scope(self) -> None:
         """Switch between searching the last opened space and all spaces."""
         self._only_space = self.last_space if self._only_space is None else None
-        self._here = ()
-        self._look_here()
-        self._ask()
+        self._local_hits = ()
+        self._search_locally()
+        self._search_server()
 
     def move(self, step: int) -> None:
         """Select the result `step` rows below."""
-        self._chose = True
+        self._is_moved = True
         self.rows.move(step)
 
     def open(self) -> None:
@@ -590,8 +594,8 @@ class SearchScreen(Dialog[None]):
         hit = self.rows.item
         if hit is None:
             return
-        if hit.kind == "thread" and hit.here is not None:
-            self._open_thread(hit.here)
+        if hit.kind == "thread" and hit.indexed is not None:
+            self._open_thread(hit.indexed)
         elif hit.kind == "change request":
             from octavo.api.places import ChangeRequestRef
 
@@ -617,23 +621,25 @@ class SearchScreen(Dialog[None]):
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
     @on(Lines.Chosen)
-    def _clicked(self) -> None:
+    def _on_chosen(self) -> None:
         self.open()
 
 
-def _page_results(page: search.PageHit, space: str, title: str, sought: SearchTerms) -> list[SearchResult]:
+def _page_results(page: search.PageHit, space: str, title: str, terms: SearchTerms) -> list[SearchResult]:
     """Return up to three sections of a page as results."""
-    made = partial(SearchResult, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
+    make_result = partial(
+        SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
+    )
     sections = page.sections[:3]
     if not sections:
-        words, marks = sought.excerpt(page.description or "", EXCERPT_LENGTH)
-        return [made(page.title, title, words, marks=marks)]
-    hits = []
+        words, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
+        return [make_result(page.title, title, words, marks=marks)]
+    results = []
     for each in sections:
-        words, marks = sought.excerpt(each.body, EXCERPT_LENGTH)
-        named = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
-        hits.append(made(named, title, words, each.path.partition("#")[2], marks=marks))
-    return hits
+        words, marks = terms.excerpt(each.body, EXCERPT_LENGTH)
+        found_ids = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
+        results.append(make_result(found_ids, title, words, each.path.partition("#")[2], marks=marks))
+    return results
 
 
 def _path_end(path: str) -> str:

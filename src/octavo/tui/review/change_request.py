@@ -238,7 +238,7 @@ class ChangeRequestScreen(View):
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
-            self.diff_threads.threads = snapshot.value.items
+            self.diff_threads.comments = snapshot.value.items
             self.shell.workspace.count_open_comments(self.comparison.about.id, snapshot.value)
             self.show_changed()
             self.page_diff.draw_threads()

@@ -84,7 +84,7 @@ class ChangedTree:
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.after for page in root.walk()}
         self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
-        also = discussed(self._threads.threads, changed, titles, self._unsent)
+        also = discussed(self._threads.comments, changed, titles, self._unsent)
         counts = open_on(self._threads.posted_threads)
         tight = self._view.has_class("-narrow")
         conflicting = comparison.conflicting | comparison.diffs.undecided

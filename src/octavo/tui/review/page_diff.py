@@ -217,7 +217,7 @@ class PageDiff:
             self.pane.contents.set_threads(lines)
         before, self.pane.contents.threads_elsewhere = (
             self.pane.contents.threads_elsewhere,
-            any(each.is_open_thread for each in self._threads.threads),
+            any(each.is_open_thread for each in self._threads.comments),
         )
         if before != self.pane.contents.threads_elsewhere:
             self._view.refresh_bindings()
@@ -225,7 +225,7 @@ class PageDiff:
 
     def go_to_thread_beyond(self, step: int) -> None:
         """Go on to the page after (or before) this one that has an open thread."""
-        change, threads = self._pages.change, self._threads.threads
+        change, threads = self._pages.change, self._threads.comments
         key = thread_walk.following(self._pages.keys, change.key if change else "", step, threads)
         if key is None:
             self._view.shell.explain(thread_walk.no_more_threads(self._comparison.about.number, step))
@@ -251,14 +251,14 @@ class PageDiff:
                 self._view.call_after_refresh(self._bring, which)
         elif self._view.has_class("-words"):
             self._arriving = None
-            threads = thread_walk.open_on(key, self._threads.threads)[:1] if isinstance(which, int) else [which]
+            threads = thread_walk.open_on(key, self._threads.comments)[:1] if isinstance(which, int) else [which]
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # what has no text has no place for it
 
     def _set_out(self) -> None:
         """Go to the entry of the thread that is wanted, as soon as both are listed."""
         wanted = self._wanted
-        if wanted is None or all(each.id != wanted.id for each in self._threads.threads):
+        if wanted is None or all(each.id != wanted.id for each in self._threads.comments):
             return
         key = thread_walk.entry_of(wanted)
         if self._pages.reveal(key):
@@ -364,7 +364,7 @@ class PageDiff:
     def known_threads(self) -> tuple[Comment, ...]:
         here = self._page_threads()
         ids = {thread.id for thread in here}
-        return here + tuple(thread for thread in self._threads.threads if thread.id not in ids)
+        return here + tuple(thread for thread in self._threads.comments if thread.id not in ids)
 
     def go_to_thread(self, thread: Comment) -> bool:
         return self._documents is not None and self.pane.place.bring_thread(thread.id)
