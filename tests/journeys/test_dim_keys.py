@@ -105,7 +105,7 @@ class Compared:
                 each for each in await self.offered(space_actions.show_actions, managed) if each.title == "Duplicate"
             )
             self.compare(f"duplicate {called}", "", "", duplicate.off or None, spaces.Duplicate(at=at))
-        if managed.why_may_not("move") is None:
+        if managed.why_not("move") is None:
             for place in await self.offered(space_moves.choose_parent, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.off or None, to)

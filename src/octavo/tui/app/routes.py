@@ -102,7 +102,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
     async def show() -> None:
         content = await _content(shell, route)
         if is_whole(content):
-            content.spaces.take_wanted()
+            content.spaces.open_wanted()
             if route.part:
                 content.view.focus()  # the next keys are for the block or heading that was asked for
 
@@ -144,7 +144,7 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
     """The view of content, with nothing over it. What is `wanted` there it knows before it shows what was read last."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.spaces.wanted = wanted or content.spaces.wanted
+    content.spaces.wanted_route = wanted or content.spaces.wanted_route
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()

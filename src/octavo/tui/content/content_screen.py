@@ -82,9 +82,9 @@ CONTENT: Commands[ContentScreen] = Commands(
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
-                run=lambda _, view: view.reading.go_on(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
+                run=lambda _, view: view.reading.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
-                run=lambda _, view: view.reading.go_on(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
+                run=lambda _, view: view.reading.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
@@ -131,18 +131,18 @@ class ContentScreen(View, CopiesLater):
             yield SidePanel(id="aside")
 
     def on_mount(self) -> None:
-        self.shell.before_end.add(self.reading.history.keep)
-        self.shell.workspace.organization_changed.subscribe(self, self.spaces.enter)
+        self.shell.before_end.add(self.reading.history.save)
+        self.shell.workspace.organization_changed.subscribe(self, self.spaces.load)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
-        self.query_one(SpacesPane).managed = lambda: self.spaces.managed
-        self.reading.choose_nav("spaces")
-        self.spaces.begin()
+        self.query_one(SpacesPane).managed = lambda: self.spaces.target
+        self.reading.show_tree_of("spaces")
+        self.spaces.start()
 
     def on_unmount(self) -> None:
-        self.shell.before_end.discard(self.reading.history.keep)
+        self.shell.before_end.discard(self.reading.history.save)
 
     def on_screen_resume(self) -> None:
         self.reading.show_unsent()
@@ -169,7 +169,7 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def here(self) -> VisitedPage | None:
-        return self.reading.here
+        return self.reading.visited_page
 
     def show_again(self, visit: VisitedPage) -> None:
         self.reading.show_again(visit)
@@ -183,7 +183,7 @@ class ContentScreen(View, CopiesLater):
         return not node or self.view.place.go_to_block(node)
 
     def keep_place(self) -> None:
-        self.reading.history.keep()
+        self.reading.history.save()
 
     @property
     def is_as_at_start(self) -> bool:
@@ -200,7 +200,7 @@ class ContentScreen(View, CopiesLater):
     @property
     def target_drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the focused thread, else on the selected page or block."""
-        threads = self.reading.aside.threads
+        threads = self.reading.side_panel.threads
         if threads.has_focus and threads.item is not None:
             return self.reading.threads.unsent_in(threads.item)
         return self.target.words_not_sent
@@ -222,7 +222,7 @@ class ContentScreen(View, CopiesLater):
 
     @on(Lines.Chosen, "#outline")
     def _heading_chosen(self, message: Lines.Chosen) -> None:
-        self.reading.aside.outline.set_filter("")
+        self.reading.side_panel.outline.set_filter("")
         self.view.place.go_to_anchor(str(message.key))
         self.view.focus()
 
@@ -237,16 +237,16 @@ class ContentScreen(View, CopiesLater):
     @on(Lines.Highlighted, "#spaces")
     def _other_row(self) -> None:
         self.target.other_row()
-        self.reading.say_where()
+        self.reading.show_status()
 
     @on(DescendantFocus)
     def _other_pane(self) -> None:
-        self.reading.say_where()
+        self.reading.show_status()
 
     @on(PageView.Moved)
     def _moved(self) -> None:
-        self.reading.say_where()
-        self.reading.history.keep_soon()
+        self.reading.show_status()
+        self.reading.history.save_soon()
 
     @on(Reader.BlockChosen)
     def _block_chosen(self) -> None:
@@ -270,7 +270,7 @@ class ContentScreen(View, CopiesLater):
     def _page_loaded(self) -> None:
         self.reading.threads.draw()
         self.reading.go_to_anchor()
-        self.reading.say_where()
+        self.reading.show_status()
 
     @on(LinkFollowed)
     def _link_followed(self, message: LinkFollowed) -> None:
@@ -287,7 +287,7 @@ class ContentScreen(View, CopiesLater):
         name_again(self.reading)
 
     def go_up(self) -> bool:
-        if self.reading.aside.has_focus_within:
+        if self.reading.side_panel.has_focus_within:
             return self.climb(self.view, when=True)
         if self.focused is self.reading.pages_tree:
             self.reading.nav.choose("spaces", self.reading.space, focus=True)
@@ -297,12 +297,12 @@ class ContentScreen(View, CopiesLater):
     def go_to_outline(self) -> None:
         """Focus the outline. If it has the focus, hide it."""
         beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
-        leave = self.reading.aside.has_focus_within
+        leave = self.reading.side_panel.has_focus_within
         self.remove_class("-zoomed")
         if leave or not beside:
             self.toggle_class("-aside")
-        (self.view if leave else self.reading.aside.outline).focus()
+        (self.view if leave else self.reading.side_panel.outline).focus()
 
     @on(Reader.ReadOn)
     def _end_reached(self) -> None:
-        self.reading.go_on(1, from_top=True)
+        self.reading.open_neighbor(1, from_top=True)

@@ -51,7 +51,7 @@ class SpaceView(ShowsPage, Protocol):
     def draw_pages(self) -> None:
         """Update the rows of the page tree."""
 
-    def say_where(self) -> None:
+    def show_status(self) -> None:
         """Update the path in the status line."""
 
 
@@ -169,7 +169,7 @@ class CursorTarget:
         self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
         if self.unsent != before:
             self._shown.draw_pages()
-            self._shown.say_where()
+            self._shown.show_status()
 
     def page_is_written(self, change_request: ChangeRequest) -> None:
         if self._shown.space is not None and self._screen.is_active:

@@ -51,12 +51,12 @@ class OpenSpace:
         self.history = ReadingHistory(screen)
         self.target = CursorTarget(screen, self)
         self.threads = SpaceThreads(self, self.target)
-        self._troubles: dict[str, str] = {}
+        self._refresh_errors: dict[str, str] = {}
         """Errors of the last refresh of the `tree` or the `page`. Cleared when a refresh succeeds."""
-        self._wanted_standing: ReadingPosition | None = None
+        self._wanted_position: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
-        self._drawn_with: UnsentIndex | None = None
+        self._drawn_index: UnsentIndex | None = None
         """The index of unsent drafts when the page tree was drawn."""
 
     @property
@@ -76,10 +76,10 @@ class OpenSpace:
         return self._screen.query_one("#page", PageView)
 
     @property
-    def aside(self) -> SidePanel:
+    def side_panel(self) -> SidePanel:
         return self._screen.query_one("#aside", SidePanel)
 
-    def choose_nav(self, which: TreeName) -> None:
+    def show_tree_of(self, which: TreeName) -> None:
         """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.choose(which, self.space, focus=focus)
@@ -87,10 +87,10 @@ class OpenSpace:
     # Location
 
     @property
-    def here(self) -> VisitedPage | None:
+    def visited_page(self) -> VisitedPage | None:
         """The open page and the reading position. None if no page is open."""
-        standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else None)
-        return VisitedPage(self.space.id, self.page.id, standing) if self.space and self.page else None
+        position = self._wanted_position or (self.view.place.standing if self.shows_open_page else None)
+        return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     @property
     def key(self) -> str:
@@ -98,29 +98,29 @@ class OpenSpace:
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
 
     @property
-    def is_in_view(self) -> bool:
+    def shows_open_page(self) -> bool:
         """Return whether the page view shows the open page. While that is loading, it shows the last page."""
         return self.view.document is not None and self.view.key == self.key
 
-    def _leave_here(self, to_page: str | None = None) -> None:
+    def _remember_page(self, to_page: str | None = None) -> None:
         """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
-        here = self.here
+        here = self.visited_page
         if here is not None and here.page != to_page:
             self.shell.trail.leave(opened=False)
 
     def show_again(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
-            self.open_page(visit.page, remember=False, standing=visit.standing)
+            self.open_page(visit.page, remember=False, position=visit.position)
             self.pages_tree.reveal(visit.page)
         else:
             self.show_space(visit.space, visit.page, remember=False)
-            self._wanted_standing = visit.standing
+            self._wanted_position = visit.position
 
-    def say_where(self) -> None:
+    def show_status(self) -> None:
         """Show the path of the selected row or the open page in the status line, and the current heading in the
         outline."""
-        self.aside.follow(self.view.place.current_anchor)
+        self.side_panel.follow(self.view.place.current_anchor)
         here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces if in_spaces else self.nav.pages
@@ -132,7 +132,7 @@ class OpenSpace:
             path.insert(0, self.space.title or "Untitled")
         unsent = "unsent draft (press e to continue)" if here in self.target.unsent else ""
         is_open = self.page is not None and here == self.page.id
-        facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
+        facts = (unsent, (self._refresh_errors.get("page") or self.view.facts) if is_open else "")
         self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
@@ -144,13 +144,13 @@ class OpenSpace:
             return
         if self.space is None or self.space.id != space.id:
             if remember:
-                self._leave_here()
-            self.leave_space()
+                self._remember_page()
+            self.close()
             self.space = space
             self.shell.session.state.set_fact("space", space.id)
             self._wanted_page = page_id
             self._anchor = anchor
-            self.choose_nav("pages")
+            self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
                 self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
             self.pages_tree.state.wait_for(f"the pages in {space.title}")
@@ -158,25 +158,25 @@ class OpenSpace:
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self._screen.subscriptions.follow_whole("threads", threads, self.threads.show)
         else:
-            self.choose_nav("pages")
-            if page_id is not None and (page := self.named(page_id)) is not None:
+            self.show_tree_of("pages")
+            if page_id is not None and (page := self.find_page(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, remember=remember)
                 self.pages_tree.reveal(page.id)
                 self.view.focus()
 
-    def leave_space(self) -> None:
+    def close(self) -> None:
         """Close the open space and stop loading it."""
-        self.history.keep()
+        self.history.save()
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
         self.space, self.pages, self.page = None, None, None
         self.threads.forget()
-        self._troubles.clear()
+        self._refresh_errors.clear()
 
     # Pages
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._note("tree", snapshot)
+        self._note_error("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
                 self.pages_tree.state.fail("Could not load the pages", str(snapshot.error))
@@ -186,52 +186,52 @@ class OpenSpace:
         self.target.look_for_unsent()
         name_targets(self)
         if self.page is None:
-            wanted = self._wanted()
+            wanted = self._page_to_open()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
-                self.open_page(first.id, anchor=self._anchor, remember=False, standing=self._wanted_standing)
+                self.open_page(first.id, anchor=self._anchor, remember=False, position=self._wanted_position)
                 self.pages_tree.reveal(first.id)
 
-    def named(self, name: str) -> Page | None:
+    def find_page(self, name: str) -> Page | None:
         """Return the page with this id or path. If there is none, say so and return None."""
         page = self.pages.named(name) if self.pages is not None else None
         if page is None and self.space is not None:
-            where = self.space.title or "this space"
+            space_title = self.space.title or "this space"
             self.shell.say(
-                f"Could not find the page {name} in {where}: it may have been moved or deleted.", tone="care"
+                f"Could not find the page {name} in {space_title}: it may have been moved or deleted.", tone="care"
             )
         return page
 
-    def _wanted(self) -> Page | None:
+    def _page_to_open(self) -> Page | None:
         """Return the page to open with a space: the requested page, else the last read page."""
         if self._wanted_page or self.space is None or self.pages is None:
-            return self.named(self._wanted_page) if self._wanted_page else None
-        return self.history.last_of(self.space.id, self.pages)
+            return self.find_page(self._wanted_page) if self._wanted_page else None
+        return self.history.last_page(self.space.id, self.pages)
 
     def draw_pages(self) -> None:
         """Update the rows of the page tree."""
         if self.pages is not None:
-            self._drawn_with = self.shell.workspace.unsent.index
-            left = {
+            self._drawn_index = self.shell.workspace.unsent.index
+            editor_drafts = {
                 page: [UnsentText("page", None)] for page in self.target.unsent
             }  # drafts that the external editor left
-            unsent = {**left, **self.threads.unsent_by_page()}
+            unsent = {**editor_drafts, **self.threads.unsent_by_page()}
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
-            if trouble := self._troubles.get("tree"):
-                self.pages_tree.state.fail("Could not refresh the pages", trouble)
+            if refresh_error := self._refresh_errors.get("tree"):
+                self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
 
     def show_unsent(self) -> None:
         """Update the marks of unsent drafts if they have changed."""
         self.target.look_for_unsent()
-        if self._drawn_with is not self.shell.workspace.unsent.index:
+        if self._drawn_index is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()
 
-    def _note(self, what: str, snapshot: Snapshot[Any]) -> None:
+    def _note_error(self, slot: str, snapshot: Snapshot[Any]) -> None:
         """Remember the error of a refresh, so that later drawing shows it too."""
-        self._troubles.pop(what, None)
+        self._refresh_errors.pop(slot, None)
         if snapshot.error is not None:
-            self._troubles[what] = str(snapshot.error)
+            self._refresh_errors[slot] = str(snapshot.error)
 
     def open_page(
         self,
@@ -239,10 +239,10 @@ class OpenSpace:
         *,
         anchor: str = "",
         remember: bool = True,
-        standing: ReadingPosition | None = None,
+        position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space at `anchor`, at `standing`, or at the saved reading position unless `from_top`.
+        """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`.
 
         If no heading has an anchor that starts with `#`, say so.
         """
@@ -258,35 +258,35 @@ class OpenSpace:
         if page.type != "document":
             return
         if remember:
-            self._leave_here(page.id)
-        self.history.keep()
-        self.page, self._anchor, self._wanted_standing = page, anchor, standing
+            self._remember_page(page.id)
+        self.history.save()
+        self.page, self._anchor, self._wanted_position = page, anchor, position
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.op("page") == op:
             self.go_to_anchor()
         else:
-            self._troubles.pop("page", None)
-            anew = anchor or standing is not None or from_top
-            self.view.place.come_back(self.key, None if anew else self.history.places.get(self.key))
+            self._refresh_errors.pop("page", None)
+            is_positioned = anchor or position is not None or from_top
+            self.view.place.come_back(self.key, None if is_positioned else self.history.positions.get(self.key))
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
-            if not self.is_in_view:
+            if not self.shows_open_page:
                 self._screen.set_timer(LAST_PAGE_SECONDS, self._clear_view)
-        self.say_where()
+        self.show_status()
 
     def _clear_view(self) -> None:
         """Clear the view if the next page is still loading. The status line shows its title."""
-        if self.page is not None and self.view.document is not None and not self.is_in_view:
+        if self.page is not None and self.view.document is not None and not self.shows_open_page:
             self.view.clear()
-            self.aside.clear()
+            self.side_panel.clear()
             self.view.state.wait_for(self.page.title)
-            self.say_where()
+            self.show_status()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
             return
-        self._note("page", snapshot)
+        self._note_error("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
             name_targets(self)
@@ -298,18 +298,18 @@ class OpenSpace:
         elif snapshot.error is not None:
             self._clear_view()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
-        self.say_where()
+        self.show_status()
 
     def go_to_anchor(self) -> None:
         """Go to the wanted anchor or reading position once the open page is visible."""
-        if self.is_in_view:  # the last page does not have it
-            standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
-            if standing is not None:
-                self.view.place.stand(standing)
+        if self.shows_open_page:  # the last page does not have it
+            position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
+            if position is not None:
+                self.view.place.stand(position)
             if anchor and not self.view.place.go_to_anchor(anchor) and anchor.startswith("#"):
                 self.view.place.miss(anchor)
 
-    def go_on(self, step: int, *, from_top: bool = False) -> None:
+    def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
         """Open the page `step` pages after the open page in the tree."""
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)

@@ -65,7 +65,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
         Command("before", "V", "Changes", "Show or hide what this revision changed",
                 run=lambda _, view: view.compare_with("before"), why_not=_why_no_revision),
         Command("more", "m", "Load older", "Load older revisions",
-                run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further(),
+                run=lambda _, view: view.load_older(), why_not=lambda _, view: view.why_no_older(),
                 applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
@@ -94,18 +94,18 @@ class PageHistoryScreen(View):
 
     def __init__(self, space: Space, page_id: str, title: str) -> None:
         super().__init__()
-        self.space, self.page_id, self.title_now = space, page_id, title
-        self._walk: PageRevisionFinder | None = None
-        self._walking = False
+        self.space, self.page_id, self.current_title = space, page_id, title
+        self._finder: PageRevisionFinder | None = None
+        self._is_loading = False
         self._tree: PageTree | None = None
-        self._side: ComparedWith = ""
-        self._asking: Timer | None = None
+        self._compared_with: ComparedWith = ""
+        self._timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[PageVersion] = Rows(
             self._draw,
             key=lambda version: version.revision,
-            search=lambda version: f"{version.name} {version.who} {version.did}",
+            search=lambda version: f"{version.name} {version.author} {version.did}",
             two_lines=True,
             empty="No revision changed this page.",
             hint="Press m to load older revisions.",
@@ -126,20 +126,20 @@ class PageHistoryScreen(View):
     @property
     def is_at_current(self) -> bool:
         """Return whether the newest revision is selected and not compared."""
-        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._side
+        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._compared_with
 
     @property
     def view(self) -> PageView | DiffView:
         """The pane with the page or with the diff."""
-        return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
+        return self.query_one("#diff", DiffView) if self._compared_with else self.query_one("#page", PageView)
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
             pane.cursor_block.why_no_comment_here = lambda: _NO_COMMENTS  # old revisions take no comments
-        self._walk = PageRevisionFinder(self.live, self.space, self.page_id)
+        self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
-        self.look_further()
+        self.load_older()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
@@ -149,36 +149,40 @@ class PageHistoryScreen(View):
 
     # The revisions
 
-    async def _look(self, walk: PageRevisionFinder) -> None:
+    async def _load_batch(self, finder: PageRevisionFinder) -> None:
         """Load some revisions, showing each that changed the page when it is found."""
-        self._walking = True
-        self.rows.state.wait_for(f"the version history of {self.title_now}")
-        self._say_where()
+        self._is_loading = True
+        self.rows.state.wait_for(f"the version history of {self.current_title}")
+        self._show_status()
         try:
-            async for _ in walk.versions():
-                self.rows.show(tuple(walk.found))
-                self._say_where()
-            self.rows.show(tuple(walk.found))
+            async for _ in finder.versions():
+                self.rows.show(tuple(finder.found))
+                self._show_status()
+            self.rows.show(tuple(finder.found))
         except ApiError as error:
             self.rows.state.fail("Could not load the version history", str(error))
         finally:
-            self._walking = False
-        self._say_where()
+            self._is_loading = False
+        self._show_status()
         self.refresh_bindings()
 
-    def _say_where(self) -> None:
-        walk = self._walk
-        looked = ""
-        if walk is not None and walk.looked:
-            looked = f"changed in {len(walk.found)} of {plural(walk.looked, 'checked revision')}"
-        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older revisions"
-        whole = walk is None or walk.is_at_end
-        checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
+    def _show_status(self) -> None:
+        finder = self._finder
+        checked_label = ""
+        if finder is not None and finder.checked_count:
+            checked_label = f"changed in {len(finder.found)} of {plural(finder.checked_count, 'checked revision')}"
+        more = "" if finder is None or self._is_loading or finder.is_at_end else "press m to load older revisions"
+        is_complete = finder is None or finder.is_at_end
+        checked = "" if finder is None or is_complete else f" in the last {plural(finder.checked_count, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
-        self.rows.state.hint = "" if whole else "Press m to load older revisions."
-        facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
+        self.rows.state.hint = "" if is_complete else "Press m to load older revisions."
+        facts = (
+            self.view.facts if self.view.has_focus else "",
+            checked_label,
+            "loading…" if self._is_loading else more,
+        )
         self.status(
-            f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)
+            f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in facts if each)
         )
 
     def _draw(self, version: PageVersion) -> Row:
@@ -187,18 +191,18 @@ class PageHistoryScreen(View):
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.moment), "$octavo-muted"),
-            below=joined([version.who, version.did]),
+            below=joined([version.author, version.did]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 
     # The page in the selected revision
 
     @on(Lines.Highlighted, "#versions")
-    def _other_version(self) -> None:
-        if self._asking is not None:
-            self._asking.stop()
+    def _on_selected(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
         self._draw_banner()
-        self._asking = self.set_timer(ASK_AFTER, self._show_version)
+        self._timer = self.set_timer(ASK_AFTER, self._show_version)
         self.refresh_bindings()
 
     def _show_version(self) -> None:
@@ -206,9 +210,9 @@ class PageHistoryScreen(View):
         if version is None:
             return
         self._draw_banner()
-        self.set_class(bool(self._side), "-comparing")
-        self.view.state.wait_for(self.title_now)
-        work = self._compare(version, self._side) if self._side else self._read(version)
+        self.set_class(bool(self._compared_with), "-comparing")
+        self.view.state.wait_for(self.current_title)
+        work = self._compare(version, self._compared_with) if self._compared_with else self._read(version)
         self.run_worker(work, exclusive=True, group="version")
 
     async def _read(self, version: PageVersion) -> None:
@@ -225,23 +229,23 @@ class PageHistoryScreen(View):
             return
         show_page(view, page, f"{version.revision} {self.page_id}")
 
-    async def _compare(self, version: PageVersion, side: ComparedWith) -> None:
+    async def _compare(self, version: PageVersion, compared_with: ComparedWith) -> None:
         view = self.query_one("#diff", DiffView)
         sides: tuple[ContentRef | None, ContentRef] = (
-            (version.at, self.space.ref) if side == "now" else (version.before, version.at)
+            (version.at, self.space.ref) if compared_with == "now" else (version.before, version.at)
         )
         try:
-            pages = await asyncio.gather(*(self._as_written(at) for at in sides))
+            pages = await asyncio.gather(*(self._source_page(at) for at in sides))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
             return
         compared = await asyncio.to_thread(compare, *map(text_of, pages))
-        title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
-        view.show(compared, title=title, key=f"{side} {version.revision}")
-        self._say_where()
+        title = next((page.title for page in reversed(pages) if page is not None), self.current_title)
+        view.show(compared, title=title, key=f"{compared_with} {version.revision}")
+        self._show_status()
 
-    async def _as_written(self, at: ContentRef | None) -> Page | None:
+    async def _source_page(self, at: ContentRef | None) -> Page | None:
         return await page_there(self.live, page_as_written(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
@@ -250,25 +254,25 @@ class PageHistoryScreen(View):
         if version is None:
             return
         newest = self.rows.items[0] is version
-        whose = joined([long_age(version.moment), f"#{version.number}" if version.number else "", version.who])
-        match self._side:
+        details = joined([long_age(version.moment), f"#{version.number}" if version.number else "", version.author])
+        match self._compared_with:
             case "now":
-                words = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), whose)
+                banner_text = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), details)
             case "before":
-                words = Content.assemble(("CHANGES IN THIS REVISION ", "bold $primary"), whose)
+                banner_text = Content.assemble(("CHANGES IN THIS REVISION ", "bold $primary"), details)
             case _ if newest:
-                words = Content.assemble(("CURRENT REVISION ", "bold $success"), whose)
+                banner_text = Content.assemble(("CURRENT REVISION ", "bold $success"), details)
             case _:
-                words = Content.assemble(("OLD REVISION ", "bold $warning"), whose)
-        banner.update(words)
+                banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)
+        banner.update(banner_text)
 
     @on(PageView.Moved)
     @on(DiffView.Moved)
-    def _moved(self) -> None:
-        self._say_where()
+    def _on_moved(self) -> None:
+        self._show_status()
 
     @on(Lines.Chosen, "#versions")
-    def _chosen(self) -> None:
+    def _focus_page(self) -> None:
         self.view.focus()
 
     @on(LinkFollowed)
@@ -288,10 +292,10 @@ class PageHistoryScreen(View):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
-                if not self.view.place.go_to_anchor(anchor) and self._side:
+                if not self.view.place.go_to_anchor(anchor) and self._compared_with:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
-                places = [version.at, self.space.ref if self._side == "now" else version.before]
+                places = [version.at, self.space.ref if self._compared_with == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]
                 sources = view.contents.sources
                 shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
@@ -309,7 +313,7 @@ class PageHistoryScreen(View):
             self.shell.say(_NO_LINK, tone="care")
 
     @on(Reader.ReadOn)
-    def _end_reached(self) -> None:
+    def _go_to_older(self) -> None:
         self.rows.move(1)
 
     @on(PageView.RowWanted)
@@ -322,10 +326,10 @@ class PageHistoryScreen(View):
 
     # Actions
 
-    def compare_with(self, side: ComparedWith) -> None:
+    def compare_with(self, compared_with: ComparedWith) -> None:
         """Compare the selected revision with the current page or with the previous revision, or stop comparing."""
         had_focus = self.view.has_focus
-        self._side = "" if self._side == side else side
+        self._compared_with = "" if self._compared_with == compared_with else compared_with
         self._show_version()
         if had_focus:
             self.call_after_refresh(self.view.focus)
@@ -333,26 +337,26 @@ class PageHistoryScreen(View):
     @property
     def has_older(self) -> bool:
         """Return whether there may be older revisions to load."""
-        return self._walk is not None and not self._walk.is_at_end
+        return self._finder is not None and not self._finder.is_at_end
 
-    def why_not_further(self) -> str | None:
+    def why_no_older(self) -> str | None:
         """Return why older revisions cannot be loaded now. None if they can."""
-        if self._walking:
+        if self._is_loading:
             return "Older revisions are already loading."
-        if self._walk is not None and self._walk.is_at_end:
+        if self._finder is not None and self._finder.is_at_end:
             return "There are no older revisions of this page."
         return None
 
-    def look_further(self) -> None:
+    def load_older(self) -> None:
         """Load older revisions."""
-        if self._walk is not None and not self._walking:
-            self.run_worker(self._look(self._walk), exclusive=True, group="walk")
+        if self._finder is not None and not self._is_loading:
+            self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
 
     def ask_again(self) -> None:
         super().ask_again()
-        if not self._walking:
-            self._walk = PageRevisionFinder(self.live, self.space, self.page_id)
-            self.look_further()
+        if not self._is_loading:
+            self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
+            self.load_older()
 
     def go_up(self) -> bool:
         return self.climb(self.rows, when=self.view.has_focus)

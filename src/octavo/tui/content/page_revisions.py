@@ -52,7 +52,7 @@ class PageVersion:
     """Title of the merged change request, else the kind of the revision."""
     number: int = 0
     """Number of the merged change request. 0 if there is none."""
-    who: str = ""
+    author: str = ""
     did: str = ""
     """Changes to the page, in words."""
 
@@ -67,24 +67,24 @@ class PageRevisionFinder:
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
         self._next: RevisionRef | None = None
-        self._began = False
+        self._is_started = False
         self._seen: set[str] = set()
         """Ids of the checked revisions: wrong parents on a server could lead in a circle."""
         self.found: list[PageVersion] = []
-        self.looked = 0
+        self.checked_count = 0
         """Number of checked revisions of the space."""
 
     @property
     def is_at_end(self) -> bool:
         """Return whether there are no older revisions."""
-        return self._began and self._next is None
+        return self._is_started and self._next is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
         """Check some revisions. Yield the version of each that changed the page, and None for the others. Raises
         ApiError."""
-        if not self._began:
+        if not self._is_started:
             now = await self._live.send(content.Get(at=self._space.ref))
-            self._next, self._began = self._ref(now.id), True
+            self._next, self._is_started = self._ref(now.id), True
         for _ in range(BATCH):
             if self._next is None:
                 return
@@ -97,14 +97,14 @@ class PageRevisionFinder:
             except NotFound:  # You may not see revisions before this one.
                 self._next = None
                 return
-            self.looked += 1
+            self.checked_count += 1
             version = self._version(revision, changed)
             if version is not None and revision.id not in self._seen:
                 self.found.append(version)
             self._seen |= {at.revision_id, revision.id}
-            made = any(change.type == "page_created" for change in self._of_page(changed))
-            further = revision.parents[0] if revision.parents and not made else ""
-            self._next = self._ref(further) if further and further not in self._seen else None
+            created_page = any(change.type == "page_created" for change in self._of_page(changed))
+            parent = revision.parents[0] if revision.parents and not created_page else ""
+            self._next = self._ref(parent) if parent and parent not in self._seen else None
             yield version
 
     def _ref(self, revision: str) -> RevisionRef:
@@ -129,20 +129,20 @@ class PageRevisionFinder:
             if is_new
             else _REVISION_TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
-            who=merged.created_by.name if merged and merged.created_by else "",
+            author=merged.created_by.name if merged and merged.created_by else "",
             did=_describe_changes(changes) if changes else f"{plural(changed.more, 'more change')} not listed",
         )
 
 
 def _describe_changes(changes: list[Change]) -> str:
-    said: list[str] = []
+    parts: list[str] = []
     for change in changes:
         kind = change.type.rpartition("_")[2]
         attributes = change.attributes if isinstance(change.attributes, dict) else {}
-        words = (
+        names = (
             [_PAGE_ATTRIBUTES.get(name, f"{name} changed") for name in attributes]
             if kind == "edited"
             else [f"page {kind}"]
         )
-        said += words or ["edited"]
-    return ", ".join(dict.fromkeys(said))
+        parts += names or ["edited"]
+    return ", ".join(dict.fromkeys(parts))

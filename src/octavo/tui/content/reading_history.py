@@ -25,30 +25,30 @@ class ReadingHistory:
     def __init__(self, screen: View) -> None:
         """Create the history of the `PageView` in `screen`."""
         self._screen = screen
-        self._keeping: Timer | None = None
+        self._timer: Timer | None = None
 
     @cached_property
-    def places(self) -> ReadingPositions:
+    def positions(self) -> ReadingPositions:
         """The reading positions on the last read pages."""
         return ReadingPositions(self._screen.shell.session.state)
 
-    def last_of(self, space_id: str, pages: PageTree) -> Page | None:
+    def last_page(self, space_id: str, pages: PageTree) -> Page | None:
         """Return the page of a space that was read last. None if there is none in `pages`."""
         name = self._screen.shell.session.state.get_fact(f"page {space_id}")
         return pages.find(str(name)) if name else None
 
-    def keep_soon(self) -> None:
+    def save_soon(self) -> None:
         """Save the reading position in a moment."""
-        if self._keeping is None:
-            self._keeping = self._screen.set_timer(SAVE_DELAY, self.keep)
+        if self._timer is None:
+            self._timer = self._screen.set_timer(SAVE_DELAY, self.save)
 
-    def keep(self) -> None:
+    def save(self) -> None:
         """Save the reading position now, unless the view is being removed."""
-        if self._keeping is not None:
-            self._keeping.stop()
-            self._keeping = None
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         if not is_being_removed(self._screen) and self._view.document is not None:
-            self.places.remember(self._view.key, self._view.place.whereabouts)
+            self.positions.remember(self._view.key, self._view.place.whereabouts)
 
     @property
     def _view(self) -> PageView:

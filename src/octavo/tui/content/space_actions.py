@@ -48,10 +48,10 @@ def create(app: Shell, managed: SpaceTarget) -> None:
     for resource in (SPACES, COLLECTIONS):
         for folder in (*where, None):
             place = "at the top level" if folder is None else f"in {title_of(folder)}"
-            off = managed.why_may_not_add_to(folder) or ""
+            off = managed.why_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, new=f"New {resource.one} {place}")
-            choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
+            choices.append(Choice(partial(filling.create, app, named, known, managed.on_created), named.new, off=off))
     app.push_screen(Picker("Create", choices), _run)
 
 
@@ -62,7 +62,7 @@ def _run(deed: Action | None) -> None:
 
 def edit_settings(app: Shell, managed: SpaceTarget) -> None:
     """Show the settings form of the selected space or collection."""
-    thing, at = managed.thing, OrganizationRef(organization_id=managed.organization.id)
+    thing, at = managed.selected, OrganizationRef(organization_id=managed.organization.id)
     if isinstance(thing, Space):
         filling.change(app, SPACES, {"at": at}, thing)
     elif thing is not None:
@@ -71,10 +71,10 @@ def edit_settings(app: Shell, managed: SpaceTarget) -> None:
 
 def show_actions(app: Shell, managed: SpaceTarget) -> None:
     """Show the menu of further actions for the selected space or collection."""
-    thing, no_writes = managed.thing, app.session.read_only
+    thing, no_writes = managed.selected, app.session.read_only
     choices: list[Choice[Action]] = []
     if isinstance(thing, Space):
-        may_not = no_writes or managed.why_may_not_copy() or ""
+        may_not = no_writes or managed.why_not_duplicate() or ""
         choices += [
             Choice(
                 partial(_import, app, thing),
@@ -91,7 +91,7 @@ def show_actions(app: Shell, managed: SpaceTarget) -> None:
             Choice(partial(_git_info, app, thing), "Git Sync", "show the connected repository"),
         ]
     if thing is not None:
-        off = no_writes or managed.why_may_not("transfer") or _why_no_transfer(app)
+        off = no_writes or managed.why_not("transfer") or _why_no_transfer(app)
         about = "with everything in the collection" if isinstance(thing, Collection) else "with all its pages"
         choices.append(
             Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
@@ -117,7 +117,7 @@ def _duplicate(app: Shell, managed: SpaceTarget, space: Space) -> None:
         send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
         said=f"Duplicated {title_of(space)}.",
         back=back,
-        then=lambda copy: managed.came(copy.id),
+        then=lambda copy: managed.on_created(copy.id),
     )
 
 
@@ -175,7 +175,7 @@ def _transfer(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection, to: Or
             send_plain(live, _transfer_operation(thing, to.id), f"Could not move {name}"),
             said=f"Moved {name} to {to.title}.",
             back=lambda _: undo,
-            then=lambda _: managed.left(thing.id),
+            then=lambda _: managed.on_removed(thing.id),
         )
 
     facts = [

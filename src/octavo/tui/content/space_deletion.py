@@ -46,7 +46,7 @@ MAX_SITES = 30
 
 def delete(app: Shell, managed: SpaceTarget) -> None:
     """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
-    if (thing := managed.thing) is None:
+    if (thing := managed.selected) is None:
         return
     resource: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=managed.organization.id)
@@ -145,7 +145,7 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
 def _after_deletion(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection) -> None:
     if isinstance(thing, Space):
         remember_space(app, managed.organization.id, thing)
-    managed.left(thing.id)
+    managed.on_removed(thing.id)
 
 
 # The trash. The API has no list of deleted spaces: Octavo remembers those deleted on this machine.
@@ -235,5 +235,5 @@ def restore(app: Shell, managed: SpaceTarget, name: str, title: str) -> None:
         send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
         said=f"Restored {title}.",
         back=lambda _: undo,
-        then=lambda _: managed.came(name),
+        then=lambda _: managed.on_created(name),
     )

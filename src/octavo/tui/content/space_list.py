@@ -20,30 +20,30 @@ class SpaceList:
     def __init__(self, screen: View, reading: OpenSpace) -> None:
         """Create the list of spaces. `reading` shows the open space."""
         self._screen, self._reading = screen, reading
-        self.wanted: ToPage | None = None
+        self.wanted_route: ToPage | None = None
         """The page to open as soon as its space is loaded."""
         self._collections: tuple[Collection, ...] = ()
-        self._gone = ""
+        self._removed_id = ""
         """Id of a space that was deleted or moved away, while the server still lists it."""
-        self._opens_last = True
+        self._opens_last_space = True
         """Whether the last read space is opened automatically. False after the open space was deleted."""
-        self._made = ""
+        self._created_id = ""
         """Id of a created space or collection, until the tree lists it."""
-        self._kept: dict[str, str] = {}
+        self._offline_marks: dict[str, str] = {}
         """Progress of offline copies by space id, as shown in the tree."""
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Show the spaces of the current organization, or why there are none."""
         if (organization := self._reading.shell.workspace.organization) is not None:
-            self.enter(organization)
+            self.load(organization)
         else:
             self.show()
 
-    def enter(self, organization: Organization) -> None:
+    def load(self, organization: Organization) -> None:
         """Show the spaces of an organization."""
-        self._opens_last = True
+        self._opens_last_space = True
         if self._reading.space is not None and self._reading.space.organization != organization.id:
-            self._reading.leave_space()
+            self._reading.close()
         self._screen.follow("collections", collections_of(organization.id), self._show_collections)
         self.show()
 
@@ -53,39 +53,41 @@ class SpaceList:
             self.show()
 
     @property
-    def managed(self) -> SpaceTarget | None:
+    def target(self) -> SpaceTarget | None:
         """The selected space or collection, with the others. None while they are loading."""
         workspace, node = self._reading.shell.workspace, self._reading.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
         name = str(node.key) if node is not None else ""
-        folder = next((each for each in self._collections if each.id == name), None)
-        thing = folder if node is not None and node.kind == "group" else workspace.space(name)
-        return SpaceTarget(organization, workspace.spaces.value.items, self._collections, thing, self._came, self._left)
+        collection = next((each for each in self._collections if each.id == name), None)
+        selected = collection if node is not None and node.kind == "group" else workspace.space(name)
+        return SpaceTarget(
+            organization, workspace.spaces.value.items, self._collections, selected, self._select_created, self._remove
+        )
 
-    def _came(self, name: str) -> None:
+    def _select_created(self, name: str) -> None:
         """Select a created space or collection as soon as it is listed."""
-        self._made = name
+        self._created_id = name
         self.show()
 
-    def _left(self, name: str) -> None:
+    def _remove(self, name: str) -> None:
         """Close a deleted or transferred space as soon as it is not listed any more."""
-        self._gone = name
+        self._removed_id = name
         self.show()
 
-    def _leave_gone(self) -> None:
+    def _close_removed(self) -> None:
         reading = self._reading
-        if self._gone and reading.shell.workspace.space(self._gone) is None:
-            if reading.space is not None and reading.space.id == self._gone:
-                reading.leave_space()
+        if self._removed_id and reading.shell.workspace.space(self._removed_id) is None:
+            if reading.space is not None and reading.space.id == self._removed_id:
+                reading.close()
                 reading.view.clear()
                 reading.view.state.leave(
                     "The open space was deleted or moved.", "Press enter to open the selected space."
                 )
-                reading.aside.clear()
-                reading.say_where()
-                self._opens_last = False
-            self._gone = ""
+                reading.side_panel.clear()
+                reading.show_status()
+                self._opens_last_space = False
+            self._removed_id = ""
 
     def show(self) -> None:
         """Update the tree of spaces. If no space is open, open the last read space, else the first."""
@@ -98,37 +100,37 @@ class SpaceList:
             if snapshot.error is not None:
                 reading.nav.spaces.state.fail("Could not load the spaces", str(snapshot.error))
             return
-        self._kept = self._words_of_kept
-        reading.nav.show_spaces(self._collections, snapshot.value.items, self._kept)
-        if self._made and reading.nav.spaces.reveal(self._made):
-            self._made = ""
+        self._offline_marks = self._current_offline_marks
+        reading.nav.show_spaces(self._collections, snapshot.value.items, self._offline_marks)
+        if self._created_id and reading.nav.spaces.reveal(self._created_id):
+            self._created_id = ""
         reading.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
             reading.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
-        self._leave_gone()
+        self._close_removed()
         if reading.space is not None:
             reading.space = workspace.space(reading.space.id) or reading.space
-            reading.say_where()
-        elif self.wanted is None and self._opens_last:
+            reading.show_status()
+        elif self.wanted_route is None and self._opens_last_space:
             last = reading.shell.session.state.get_fact("space")
             found = workspace.space(str(last)) if last else None
             if found or snapshot.value.items:
                 reading.show_space((found or snapshot.value.items[0]).id)
-        self.take_wanted()
+        self.open_wanted()
 
     @property
-    def _words_of_kept(self) -> dict[str, str]:
+    def _current_offline_marks(self) -> dict[str, str]:
         shell = self._reading.shell
         return {each.id: mark_of(each) for each in shell.session.offline.all} if shell.has_session else {}
 
-    def look_at_kept(self) -> None:
+    def update_offline_marks(self) -> None:
         """Update the progress of offline copies if it has changed."""
-        if self._words_of_kept != self._kept:
+        if self._current_offline_marks != self._offline_marks:
             self.show()
 
-    def take_wanted(self) -> None:
+    def open_wanted(self) -> None:
         """Open the page another view asked for, as soon as its space is loaded."""
-        wanted = self.wanted
-        if wanted is not None and self._reading.shell.workspace.space(wanted.space) is not None:
-            self.wanted = None
-            self._reading.show_space(wanted.space, wanted.page, wanted.part, remember=False)
+        wanted_route = self.wanted_route
+        if wanted_route is not None and self._reading.shell.workspace.space(wanted_route.space) is not None:
+            self.wanted_route = None
+            self._reading.show_space(wanted_route.space, wanted_route.page, wanted_route.part, remember=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def move_by(app: Shell, managed: SpaceTarget, by: int) -> None:
     """Move the selected space or collection one place up (-1) or down (1)."""
-    thing = managed.thing
+    thing = managed.selected
     if (
         thing is not None
         and (place := space_positions.position_at_step(thing, _same_kind(managed, thing), by)) is not None
@@ -33,11 +33,11 @@ def move_by(app: Shell, managed: SpaceTarget, by: int) -> None:
 
 def choose_parent(app: Shell, managed: SpaceTarget) -> None:
     """Ask for the collection and the position to move the selected space or collection to."""
-    if (thing := managed.thing) is None:
+    if (thing := managed.selected) is None:
         return
-    places = [("", "Top level, not in a collection", managed.why_may_not_add_to(None))]
+    places = [("", "Top level, not in a collection", managed.why_not_add_to(None))]
     for each, depth in space_positions.possible_parents(thing, managed.collections):
-        places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_may_not_add_to(each)))
+        places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_not_add_to(each)))
     now = thing.parent or ""
     choices = [
         Choice(name, title, right="current" if name == now else "", off=(may_not or "") if name != now else "")

@@ -21,42 +21,42 @@ class SpaceTarget:
     organization: Organization
     spaces: Sequence[Space]
     collections: Sequence[Collection]
-    thing: Space | Collection | None
+    selected: Space | Collection | None
     """None if there are no spaces."""
-    came: Callable[[str], None]
+    on_created: Callable[[str], None]
     """Called with the id of a space or collection that was created or restored."""
-    left: Callable[[str], None]
+    on_removed: Callable[[str], None]
     """Called with the id of a space or collection that was deleted or moved to another organization."""
 
     @property
     def collection(self) -> Collection | None:
         """Return the selected collection, or the collection of the selected space."""
-        thing = self.thing
-        if thing is None or thing.object == "collection":
-            return thing
-        return next((each for each in self.collections if each.id == thing.parent), None)
+        selected = self.selected
+        if selected is None or selected.object == "collection":
+            return selected
+        return next((each for each in self.collections if each.id == selected.parent), None)
 
-    def why_may_not(self, deed: str) -> str | None:
-        """Return why your role does not let you do `deed` with the selected space or collection. None if it does."""
-        if self.thing is None:
+    def why_not(self, action: str) -> str | None:
+        """Return why your role does not let you do `action` with the selected space or collection. None if it does."""
+        if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
-        return lacks_right((self.thing,), "admin", f"{deed} this {self.thing.object}", self.thing.object)
+        return lacks_right((self.selected,), "admin", f"{action} this {self.selected.object}", self.selected.object)
 
-    def why_may_not_make(self) -> str | None:
+    def why_not_create(self) -> str | None:
         """Return why no space or collection can be created here. None if it can."""
-        at_top = self.why_may_not_add_to(None)
-        return at_top and self.why_may_not_add_to(self.collection)
+        at_top = self.why_not_add_to(None)
+        return at_top and self.why_not_add_to(self.collection)
 
-    def why_may_not_copy(self) -> str | None:
+    def why_not_duplicate(self) -> str | None:
         """Return why the selected space cannot be duplicated in its collection. None if it can."""
-        if self.thing is not None and self.thing.parent and self.collection is None:
+        if self.selected is not None and self.selected.parent and self.collection is None:
             return None  # The collection is not loaded: the server decides.
-        return self.why_may_not_add_to(self.collection)
+        return self.why_not_add_to(self.collection)
 
-    def why_may_not_add_to(self, folder: Collection | None) -> str | None:
+    def why_not_add_to(self, collection: Collection | None) -> str | None:
         """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
-        if folder is None:
+        if collection is None:
             return lacks_right(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
             )
-        return lacks_right((folder,), "create", "add spaces or collections to this collection", "collection")
+        return lacks_right((collection,), "create", "add spaces or collections to this collection", "collection")

@@ -23,10 +23,10 @@ class PageReadingView(ShowsPage, Protocol):
     """A view of the pages of a space, with the open page and its side panel."""
 
     @property
-    def aside(self) -> SidePanel: ...
+    def side_panel(self) -> SidePanel: ...
 
     @property
-    def is_in_view(self) -> bool:
+    def shows_open_page(self) -> bool:
         """Return whether the page view shows the open page."""
 
     def draw_pages(self) -> None:
@@ -61,17 +61,19 @@ class SpaceThreads:
 
     def draw(self) -> None:
         """Show the threads of the open page on its blocks and in the side panel."""
-        page, view, aside = self._screen.page, self._screen.view, self._screen.aside
-        if page is not None and view.document is not None and self._screen.is_in_view:
+        page, view, side_panel = self._screen.page, self._screen.view, self._screen.side_panel
+        if page is not None and view.document is not None and self._screen.shows_open_page:
             threads, whole = self.known_threads, view.contents.is_whole
             self._hanging = self._hanging.for_document(view.document, whole=whole)
             hanging = self._hanging.by_likely_block(threads)
             unsent = self._unsent_on(page.id, hanging)
             view.set_threads(hanging, {key: len(words) for key, words in unsent.items()}, known=self._are_known)
             known = threads if self._are_known else None
-            aside.show(view.document, known, page, whole=whole, since=self._hanging.block_change, unsent=self.unsent_in)
+            side_panel.show(
+                view.document, known, page, whole=whole, since=self._hanging.block_change, unsent=self.unsent_in
+            )
         if self._trouble:
-            aside.fail_threads(self._trouble, known=self._are_known)
+            side_panel.fail_threads(self._trouble, known=self._are_known)
 
     # Unsent drafts
 
@@ -88,7 +90,7 @@ class SpaceThreads:
     def unsent_on(self, block: Block) -> Sequence[UnsentText]:
         """Return your unsent drafts on a block of the open page and on the blocks inside it."""
         page = self._screen.page
-        if page is None or not self._screen.is_in_view:
+        if page is None or not self._screen.shows_open_page:
             return ()
         found = self._unsent_on(page.id, self._hanging.by_likely_block(self.known_threads))
         return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
@@ -113,7 +115,7 @@ class SpaceThreads:
     @property
     def visible_page(self) -> tuple[str, str] | None:
         page = self._screen.page
-        return (page.id, page.title or "this page") if page and self._screen.is_in_view else None
+        return (page.id, page.title or "this page") if page and self._screen.shows_open_page else None
 
     @property
     def target_page(self) -> tuple[str, str] | None:
@@ -121,7 +123,7 @@ class SpaceThreads:
 
     @property
     def selected_block(self) -> Block | None:
-        stop = self._screen.view.cursor.stop() if self._screen.is_in_view else None
+        stop = self._screen.view.cursor.stop() if self._screen.shows_open_page else None
         return stop[3] if stop else None
 
     @property
@@ -133,20 +135,20 @@ class SpaceThreads:
         return tuple(sorted(here, key=lambda each: not each.is_open))
 
     def threads_on(self, block: Block) -> list[Comment]:
-        return under(block, self._hanging.by_likely_block(self.known_threads)) if self._screen.is_in_view else []
+        return under(block, self._hanging.by_likely_block(self.known_threads)) if self._screen.shows_open_page else []
 
     @property
     def pane(self) -> PageView:
         return self._screen.view
 
     def go_to_thread(self, thread: Comment) -> bool:
-        if not self._screen.is_in_view:
+        if not self._screen.shows_open_page:
             return False
         key = next((key for key, hanging in self._hanging.by_likely_block((thread,)).items() if hanging), "")
         return bool(key) and self._screen.view.place.go_to_block(key, None)
 
     def outdated_note(self, thread: Comment) -> str:
-        return self._hanging.outdated_note(thread) if self._screen.is_in_view else ""
+        return self._hanging.outdated_note(thread) if self._screen.shows_open_page else ""
 
     def source_of(self, block: Block) -> str:
         return ""
@@ -158,6 +160,6 @@ class SpaceThreads:
         page = self._screen.page
         if self._target.row is not None:
             return self._target.why_no_text("text to comment on") if whole else None
-        if page is not None and not self._screen.is_in_view:
+        if page is not None and not self._screen.shows_open_page:
             return f"{page.title or 'This page'} is still loading."
         return None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _why_not_step(app: Shell, managed: SpaceTarget, step: int) -> str | None:
     from octavo.tui.content.space_positions import position_at_step, title_of
 
-    if (why := managed.why_may_not("move")) is not None or (thing := managed.thing) is None:
+    if (why := managed.why_not("move")) is not None or (thing := managed.selected) is None:
         return why
     things: Any = managed.spaces if thing.object == "space" else managed.collections
     if position_at_step(thing, things, step) is None:
@@ -74,17 +74,17 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
     "spaces",
     (
         Command("create", "ctrl+n", "New space", "Create a space or collection", writes=True,
-                run=_create, why_not=lambda _, managed: managed.why_may_not_make()),
+                run=_create, why_not=lambda _, managed: managed.why_not_create()),
         Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
-                run=_edit_settings, why_not=lambda _, managed: managed.why_may_not("edit")),
+                run=_edit_settings, why_not=lambda _, managed: managed.why_not("edit")),
         Command("move", "M", "Move", "Move the space or collection elsewhere", writes=True,
-                run=_move, why_not=lambda _, managed: managed.why_may_not("move")),
+                run=_move, why_not=lambda _, managed: managed.why_not("move")),
         Command("move_up", "alt+up", "Move up", "Move the space or collection up", writes=True, shown=False,
                 run=_move_by(-1), why_not=lambda app, managed: _why_not_step(app, managed, -1)),
         Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
                 run=_move_by(1), why_not=lambda app, managed: _why_not_step(app, managed, 1)),
         Command("delete", "X", "Delete", "Delete the space or collection", writes=True,
-                run=_delete, why_not=lambda _, managed: managed.why_may_not("delete")),
+                run=_delete, why_not=lambda _, managed: managed.why_not("delete")),
         Command("act", "a", "More…", "Show more actions, such as import, duplicate, and Git Sync",
                 run=_show_actions),
         Command("restore", "", "Trash", "Show and restore deleted spaces",

@@ -13,5 +13,5 @@ class VisitedPage(NamedTuple):
 
     space: str
     page: str
-    standing: ReadingPosition | None
+    position: ReadingPosition | None
     """None if the page was not visible."""
