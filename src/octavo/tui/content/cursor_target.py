@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.page_comments import DiscussionView
-from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
@@ -20,55 +18,16 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
+    from octavo.tui.content.open_space import OpenSpace
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
-    from octavo.tui.widgets.tree import Node, Tree
-
-
-class SpaceTrees(Protocol):
-    """A tree of spaces, and a tree of the pages of the open space."""
-
-    @property
-    def spaces(self) -> Tree: ...
-
-    @property
-    def pages(self) -> Tree: ...
-
-    @property
-    def has_focus_on(self) -> Literal["spaces", "pages"] | None:
-        """Return the tree that has the focus. None if neither has."""
-
-
-class SpaceView(ShowsPage, Protocol):
-    """A view with a tree of spaces, a tree of the pages of the open space, and the open page."""
-
-    @property
-    def nav(self) -> SpaceTrees: ...
-
-    @property
-    def threads(self) -> SpaceDiscussion: ...
-
-    def draw_pages(self) -> None:
-        """Update the rows of the page tree."""
-
-    def show_status(self) -> None:
-        """Update the path in the status line."""
-
-
-class SpaceDiscussion(DiscussionView, Protocol):
-    """Threads on the pages of a space, and your unsent drafts there."""
-
-    def unsent_by_page(self) -> Mapping[str, Sequence[UnsentText]]:
-        """Return your unsent drafts by the id of their page."""
-
-    def unsent_on(self, block: Block) -> Sequence[UnsentText]:
-        """Return your unsent drafts on a block of the open page."""
+    from octavo.tui.widgets.tree import Node
 
 
 class CursorTarget:
     """The target of the keys. It is never the open page while another row of a tree is selected."""
 
-    def __init__(self, screen: View, shown: SpaceView) -> None:
+    def __init__(self, screen: View, shown: OpenSpace) -> None:
         self._screen, self._shown = screen, shown
         self.unsent: frozenset[str] = frozenset()
         """Ids of the pages with an unsent draft from the editor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
@@ -13,24 +13,11 @@ from octavo.data.unsent_index import UnsentText, by_block
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.tree_rows import under
 
-
-class PageReadingView(ShowsPage, Protocol):
-    """A view of the pages of a space, with the open page and its side panel."""
-
-    @property
-    def side_panel(self) -> SidePanel: ...
-
-    @property
-    def shows_open_page(self) -> bool:
-        """Return whether the page view shows the open page."""
-
-    def draw_pages(self) -> None:
-        """Update the rows of the page tree."""
+if TYPE_CHECKING:
+    from octavo.tui.content.open_space import OpenSpace
 
 
 class SpaceThreads:
@@ -38,7 +25,7 @@ class SpaceThreads:
 
     is_old_version = False
 
-    def __init__(self, screen: PageReadingView, target: CursorTarget) -> None:
+    def __init__(self, screen: OpenSpace, target: CursorTarget) -> None:
         """Create the threads of a view. `target` is the target of its keys."""
         self._screen, self._target = screen, target
         self.all: tuple[Comment, ...] = ()
