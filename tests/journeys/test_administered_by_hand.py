@@ -164,7 +164,7 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await to_spaces(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
-        await run.until(lambda: content(run).reading.space is None, "leave it")
+        await run.until(lambda: content(run).open_space.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
         await run.see("The open space was deleted or moved.", "Press enter to open the selected space.")
 

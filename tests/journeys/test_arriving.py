@@ -52,10 +52,10 @@ async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_befo
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)
-        page = here.reading.find_page("get-started/authentication")
+        page = here.open_space.find_page("get-started/authentication")
         assert page is not None
-        here.reading.open_page(page.id, anchor="kinds-of-key")
-        here.reading.open_page(page.id, anchor="when-a-key-gets-out")
+        here.open_space.open_page(page.id, anchor="kinds-of-key")
+        here.open_space.open_page(page.id, anchor="when-a-key-gets-out")
         run.gate.open()
         await run.see("› Authentication", "When a key gets out")
         assert here.view.scroll_offset.y > 0
@@ -67,7 +67,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)
-        here.reading.open_neighbor(1)
+        here.open_space.open_neighbor(1)
         here.shell.trail.travel(-1)
         run.gate.open()
         await run.see("› Quickstart")

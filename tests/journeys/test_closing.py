@@ -61,7 +61,7 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
             if name == "thread":
                 view = run.app.screen
                 assert isinstance(view, ContentScreen)
-                view.page_discussion.open_thread(view.reading.threads.known_threads[0].id)
+                view.page_discussion.open_thread(view.open_space.threads.known_threads[0].id)
                 await run.settle()
             screen = run.app.screen
             assert len(run.app.screen_stack) == 2

@@ -46,12 +46,12 @@ async def a_picture(run: Run) -> None:
 async def a_note(run: Run) -> None:
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
-    screen.reading.open_page(
-        next(page.id for page in screen.reading.pages.walk() if page.path == "look-up/reference/levels")
+    assert screen.open_space.pages is not None
+    screen.open_space.open_page(
+        next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow(screen.reading, LinkFollowed("gap", False, "note"))
+    follow(screen.open_space, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 

@@ -116,8 +116,8 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
         content = await _content(shell)
         if not is_whole(content):
             return  # the app ends
-        content.reading.nav.choose("spaces", content.reading.space, focus=True)
-        if not content.reading.nav.spaces.reveal(route.collection):
+        content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
+        if not content.open_space.nav.spaces.reveal(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )

@@ -53,17 +53,17 @@ def _up_label(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
-    return "Open a page first. Press enter on a page to open it." if view.reading.page is None else None
+    return "Open a page first. Press enter on a page to open it." if view.open_space.page is None else None
 
 
-def _why_no_neighbor(step: int, why: str) -> Callable[[Shell, ContentScreen], str | None]:
+def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
     """Return a check that explains why there is no page `step` pages after the open page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
-        pages, page = view.reading.pages, view.reading.page
+        pages, page = view.open_space.pages, view.open_space.page
         if page is None or pages is None or neighbour(pages, page, step) is not None:
             return _why_no_page(app, view)
-        return why
+        return reason
 
     return why_not
 
@@ -82,9 +82,9 @@ CONTENT: Commands[ContentScreen] = Commands(
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
-                run=lambda _, view: view.reading.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
+                run=lambda _, view: view.open_space.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
         Command("previous_page", "K", "Previous page", "Open the previous page",
-                run=lambda _, view: view.reading.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
+                run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
                 called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
@@ -117,11 +117,11 @@ class ContentScreen(View, CopiesLater):
 
     def __init__(self) -> None:
         super().__init__()
-        self.reading: OpenSpace = OpenSpace(self)
-        self.spaces = SpaceList(self, self.reading)
-        self.target = self.reading.target
+        self.open_space: OpenSpace = OpenSpace(self)
+        self.spaces = SpaceList(self, self.open_space)
+        self.target = self.open_space.target
         self.authoring = Authoring(self, self.target)
-        self.page_discussion = PageDiscussion(self, self.reading.threads)
+        self.page_discussion = PageDiscussion(self, self.open_space.threads)
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -131,30 +131,30 @@ class ContentScreen(View, CopiesLater):
             yield SidePanel(id="aside")
 
     def on_mount(self) -> None:
-        self.shell.before_end.add(self.reading.history.save)
+        self.shell.before_end.add(self.open_space.history.save)
         self.shell.workspace.organization_changed.subscribe(self, self.spaces.load)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
-        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
         self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.query_one(SpacesPane).managed = lambda: self.spaces.target
-        self.reading.show_tree_of("spaces")
+        self.open_space.show_tree_of("spaces")
         self.spaces.start()
 
     def on_unmount(self) -> None:
-        self.shell.before_end.discard(self.reading.history.save)
+        self.shell.before_end.discard(self.open_space.history.save)
 
     def on_screen_resume(self) -> None:
-        self.reading.show_unsent()
-        look_for_new_specifications(self.reading)
+        self.open_space.show_unsent()
+        look_for_new_specifications(self.open_space)
 
-    def _show_unsent(self) -> None:
+    def _show_drafts(self) -> None:
         if self.is_current:  # otherwise `on_screen_resume` shows them
-            self.reading.show_unsent()
+            self.open_space.show_unsent()
 
     @property
     def view(self) -> PageView:
-        return self.reading.view
+        return self.open_space.view
 
     @property
     def keys_go_on_to(self) -> PageView:
@@ -169,13 +169,13 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def here(self) -> VisitedPage | None:
-        return self.reading.visited_page
+        return self.open_space.visited_page
 
     def show_again(self, visit: VisitedPage) -> None:
-        self.reading.show_again(visit)
+        self.open_space.show_again(visit)
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
-        threads = self.reading.threads
+        threads = self.open_space.threads
         if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
             return False
         if node:
@@ -183,51 +183,51 @@ class ContentScreen(View, CopiesLater):
         return not node or self.view.place.go_to_block(node)
 
     def keep_place(self) -> None:
-        self.reading.history.save()
+        self.open_space.history.save()
 
     @property
     def is_as_at_start(self) -> bool:
         """Return whether only the page is shown: without dialogs, notices, typed keys or source text."""
-        covered = (
+        is_covered = (
             any(notices.display for notices in self.query(Notices))
             or self.view.typing_keys
             or self.view.contents.shows_source
         )
-        return self.here is not None and self.view.key == self.reading.key and not covered
+        return self.here is not None and self.view.key == self.open_space.key and not is_covered
 
     # Targets of the keys
 
     @property
     def target_drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the focused thread, else on the selected page or block."""
-        threads = self.reading.side_panel.threads
+        threads = self.open_space.side_panel.threads
         if threads.has_focus and threads.item is not None:
-            return self.reading.threads.unsent_in(threads.item)
-        return self.target.words_not_sent
+            return self.open_space.threads.drafts_in(threads.item)
+        return self.target.drafts
 
     @property
     def target_models(self) -> Sequence[Model]:
-        return self.target.things
+        return self.target.models
 
     # Messages
 
     @on(Lines.Chosen, "#spaces")
-    def _space_chosen(self, message: Lines.Chosen) -> None:
-        self.reading.show_space(str(message.key))
+    def _on_space_chosen(self, message: Lines.Chosen) -> None:
+        self.open_space.show_space(str(message.key))
 
     @on(Lines.Chosen, "#pages")
-    def _page_chosen(self, message: Lines.Chosen) -> None:
-        self.reading.open_page(str(message.key))
+    def _on_page_chosen(self, message: Lines.Chosen) -> None:
+        self.open_space.open_page(str(message.key))
         self.view.focus()
 
     @on(Lines.Chosen, "#outline")
-    def _heading_chosen(self, message: Lines.Chosen) -> None:
-        self.reading.side_panel.outline.set_filter("")
+    def _on_heading_chosen(self, message: Lines.Chosen) -> None:
+        self.open_space.side_panel.outline.set_filter("")
         self.view.place.go_to_anchor(str(message.key))
         self.view.focus()
 
     @on(Lines.Chosen, "#threads")
-    def _thread_chosen(self, message: Lines.Chosen) -> None:
+    def _on_thread_chosen(self, message: Lines.Chosen) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
             self.view.focus()
@@ -235,74 +235,74 @@ class ContentScreen(View, CopiesLater):
 
     @on(Lines.Highlighted, "#pages")
     @on(Lines.Highlighted, "#spaces")
-    def _other_row(self) -> None:
-        self.target.other_row()
-        self.reading.show_status()
+    def _on_row_selected(self) -> None:
+        self.target.row_changed()
+        self.open_space.show_status()
 
     @on(DescendantFocus)
-    def _other_pane(self) -> None:
-        self.reading.show_status()
+    def _on_pane_focused(self) -> None:
+        self.open_space.show_status()
 
     @on(PageView.Moved)
-    def _moved(self) -> None:
-        self.reading.show_status()
-        self.reading.history.save_soon()
+    def _on_moved(self) -> None:
+        self.open_space.show_status()
+        self.open_space.history.save_soon()
 
     @on(Reader.BlockChosen)
-    def _block_chosen(self) -> None:
+    def _on_block_chosen(self) -> None:
         self.page_discussion.comment()
 
     @on(Reader.ThreadWanted)
-    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+    def _on_thread_wanted(self, message: Reader.ThreadWanted) -> None:
         self.page_discussion.open_block_thread(message.block)
 
     @on(PageView.RowWanted)
-    def _row_wanted(self, message: PageView.RowWanted) -> None:
+    def _on_row_wanted(self, message: PageView.RowWanted) -> None:
         from octavo.tui.reader.record import open_row  # lazy: not needed for the first screen
 
         open_row(self.app, message)
 
     @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
+    def _on_copied(self, message: Reader.Copied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
     @on(PageLoaded)
-    def _page_loaded(self) -> None:
-        self.reading.threads.draw()
-        self.reading.go_to_anchor()
-        self.reading.show_status()
+    def _on_page_loaded(self) -> None:
+        self.open_space.threads.draw()
+        self.open_space.go_to_anchor()
+        self.open_space.show_status()
 
     @on(LinkFollowed)
-    def _link_followed(self, message: LinkFollowed) -> None:
-        follow(self.reading, message)
+    def _on_link_followed(self, message: LinkFollowed) -> None:
+        follow(self.open_space, message)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        copy_address(self.reading, message)
+        copy_address(self.open_space, message)
 
     # Navigation
 
     def ask_again(self) -> None:
         super().ask_again()
-        name_again(self.reading)
+        name_again(self.open_space)
 
     def go_up(self) -> bool:
-        if self.reading.side_panel.has_focus_within:
+        if self.open_space.side_panel.has_focus_within:
             return self.climb(self.view, when=True)
-        if self.focused is self.reading.pages_tree:
-            self.reading.nav.choose("spaces", self.reading.space, focus=True)
+        if self.focused is self.open_space.pages_tree:
+            self.open_space.nav.show_tree("spaces", self.open_space.space, focus=True)
             return True
-        return self.climb(self.reading.pages_tree, when=self.focused is self.view)
+        return self.climb(self.open_space.pages_tree, when=self.focused is self.view)
 
     def go_to_outline(self) -> None:
         """Focus the outline. If it has the focus, hide it."""
-        beside = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
-        leave = self.reading.side_panel.has_focus_within
+        is_outline_visible = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
+        has_focus_in_panel = self.open_space.side_panel.has_focus_within
         self.remove_class("-zoomed")
-        if leave or not beside:
+        if has_focus_in_panel or not is_outline_visible:
             self.toggle_class("-aside")
-        (self.view if leave else self.reading.side_panel.outline).focus()
+        (self.view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
 
     @on(Reader.ReadOn)
-    def _end_reached(self) -> None:
-        self.reading.open_neighbor(1, from_top=True)
+    def _open_next_page(self) -> None:
+        self.open_space.open_neighbor(1, from_top=True)

@@ -27,48 +27,48 @@ if TYPE_CHECKING:
 class CursorTarget:
     """The target of the keys. It is never the open page while another row of a tree is selected."""
 
-    def __init__(self, screen: View, shown: OpenSpace) -> None:
-        self._screen, self._shown = screen, shown
-        self.unsent: frozenset[str] = frozenset()
+    def __init__(self, screen: View, open_space: OpenSpace) -> None:
+        self._screen, self._open_space = screen, open_space
+        self.editor_drafts: frozenset[str] = frozenset()
         """Ids of the pages with an unsent draft from the editor."""
-        self._row_sort: tuple[str, bool] | None = None
+        self._row_kind: tuple[str, bool] | None = None
         """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
 
     @property
     def row(self) -> Node | None:
         """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
-        match self._shown.nav.has_focus_on:
+        match self._open_space.nav.has_focus_on:
             case "pages":
-                return self._shown.nav.pages.node
+                return self._open_space.nav.pages.node
             case "spaces":
-                return self._shown.nav.spaces.node
+                return self._open_space.nav.spaces.node
         return None
 
     @property
-    def is_in_a_tree(self) -> bool:
+    def is_tree_focused(self) -> bool:
         """Return whether a tree has the focus."""
-        return self._shown.nav.has_focus_on is not None
+        return self._open_space.nav.has_focus_on is not None
 
     @property
     def page(self) -> tuple[str, str] | None:
         """The id and title of the target page: the selected row of the page tree, else the open page. None if it has no
         text."""
-        if not self.is_in_a_tree:
-            return self._shown.threads.visible_page
+        if not self.is_tree_focused:
+            return self._open_space.threads.visible_page
         page = self.page_to_write
         return page[:2] if page is not None and page[2] == "document" else None
 
     @property
     def space(self) -> Space | None:
         """The target space: the selected space, else the open space."""
-        if self._shown.nav.has_focus_on != "spaces":
-            return self._shown.space
-        return self._shown.shell.workspace.space(str(self.row.key)) if self.row is not None else None
+        if self._open_space.nav.has_focus_on != "spaces":
+            return self._open_space.space
+        return self._open_space.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
     @property
-    def things(self) -> Sequence[Model]:
+    def models(self) -> Sequence[Model]:
         """The target page and its space, as far as they are loaded."""
-        pages, page = self._shown.pages, self.page
+        pages, page = self._open_space.pages, self.page
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
@@ -76,7 +76,7 @@ class CursorTarget:
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        return self._shown.space.ref if self._shown.space is not None else None
+        return self._open_space.space.ref if self._open_space.space is not None else None
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -84,7 +84,7 @@ class CursorTarget:
 
     @property
     def page_to_write(self) -> tuple[str, str, str] | None:
-        focus, row, page = self._shown.nav.has_focus_on, self.row, self._shown.page
+        focus, row, page = self._open_space.nav.has_focus_on, self.row, self._open_space.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
         if focus == "spaces" or page is None:
@@ -93,108 +93,110 @@ class CursorTarget:
 
     @property
     def block_to_write(self) -> Block | None:
-        page, threads = self.page_to_write, self._shown.threads
-        shown = threads.visible_page
-        return threads.selected_block if page is not None and shown is not None and page[0] == shown[0] else None
+        page, threads = self.page_to_write, self._open_space.threads
+        open_space = threads.visible_page
+        return (
+            threads.selected_block if page is not None and open_space is not None and page[0] == open_space[0] else None
+        )
 
     def why_no_page_to_write(self) -> str | None:
         """Return why page keys do not apply while a space or collection is selected."""
         row = self.row
-        if row is None or self._shown.nav.has_focus_on != "spaces":
+        if row is None or self._open_space.nav.has_focus_on != "spaces":
             return None
         what = "collection" if row.kind == "group" else "space"
         return f"“{row.label}” is a {what}, not a page. Press tab to go to the open page."
 
     @property
-    def words_not_sent(self) -> Sequence[UnsentText]:
+    def drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
-        threads, block = self._shown.threads, self._shown.threads.selected_block
-        if not self.is_in_a_tree:
-            return threads.unsent_on(block) if block is not None else ()
+        threads, block = self._open_space.threads, self._open_space.threads.selected_block
+        if not self.is_tree_focused:
+            return threads.drafts_on(block) if block is not None else ()
         page = self.page_to_write
         if page is None:
             return ()
-        words = threads.unsent_by_page().get(page[0], ())
-        return words or [UnsentText("page", None)] * (page[0] in self.unsent)
+        drafts = threads.drafts_by_page().get(page[0], ())
+        return drafts or [UnsentText("page", None)] * (page[0] in self.editor_drafts)
 
     def look_for_unsent(self) -> None:
         # lazy: reads the database, only needed when the pages are shown
         from octavo.tui.writing.page_drafts import unsent_pages
 
-        space, pages, app = self._shown.space, self._shown.pages, self._shown.shell
+        space, pages, app = self._open_space.space, self._open_space.pages, self._open_space.shell
         if space is None or pages is None or not app.has_session:
             return
-        before = self.unsent
-        self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
-        if self.unsent != before:
-            self._shown.draw_pages()
-            self._shown.show_status()
+        previous = self.editor_drafts
+        self.editor_drafts = unsent_pages(app, space.id, (page.id for page in pages.walk()))
+        if self.editor_drafts != previous:
+            self._open_space.draw_pages()
+            self._open_space.show_status()
 
     def page_is_written(self, change_request: ChangeRequest) -> None:
-        if self._shown.space is not None and self._screen.is_active:
-            self._shown.shell.go(ToChangeRequest(change_request.ref(self._shown.space.ref), change_request))
+        if self._open_space.space is not None and self._screen.is_active:
+            self._open_space.shell.go(ToChangeRequest(change_request.ref(self._open_space.space.ref), change_request))
 
     # Reasons why keys do not apply
 
-    def why_no_text(self, lacks: str) -> str | None:
-        """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
+    def why_no_page_text(self, missing: str) -> str | None:
+        """Return why the selected row is not a page with text. `missing` names what a key needs, such as "backlinks"."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
-        return f"“{row.label}” is a {kind} and has no {lacks}."
+        return f"“{row.label}” is a {kind} and has no {missing}."
 
-    def why_not_here(self) -> str | None:
+    def why_no_block(self) -> str | None:
         """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
             return why
-        page = self._shown.page
+        page = self._open_space.page
         if page is not None and row.key == page.id:
             return None
-        shown = (
+        open_space = (
             f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
         )
-        here = f"“{row.label}” is selected, but {shown}."
+        here = f"“{row.label}” is selected, but {open_space}."
         if row.kind == "page":
             return f"{here} To open the selected page, press enter. To comment on the whole selected page, press C."
         return f"{here} Press tab to go to the open page." if page is not None else here
 
-    def why_in_no_space(self) -> str | None:
+    def why_no_space(self) -> str | None:
         """Return why the selected row is not a space and not in a space. None if it is."""
         row = self.row
-        if self._shown.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
+        if self._open_space.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
     # The selected row
 
-    def other_row(self) -> None:
+    def row_changed(self) -> None:
         """Update the key bar after another row was selected."""
-        row, page = self.row, self._shown.page
-        sort = (row.kind, page is not None and row.key == page.id) if row is not None else None
+        row, page = self.row, self._open_space.page
+        row_kind = (row.kind, page is not None and row.key == page.id) if row is not None else None
         # Finding the disabled keys takes two milliseconds, so rows of the same kind are skipped.
-        if sort != self._row_sort:
-            self._row_sort = sort
+        if row_kind != self._row_kind:
+            self._row_kind = row_kind
             self._screen.refresh_bindings()
 
-    def address_of_row(self) -> str:
+    def row_url(self) -> str:
         """Return the URL of the selected row. If there is no URL, say so and return an empty string."""
-        row, pages, app = self.row, self._shown.pages, self._shown.shell
-        on_space, address = self._shown.nav.has_focus_on == "spaces", ""
-        if row is not None and on_space:
-            address = (self.space.urls.app or "") if self.space is not None else ""
+        row, pages, app = self.row, self._open_space.pages, self._open_space.shell
+        is_space, url = self._open_space.nav.has_focus_on == "spaces", ""
+        if row is not None and is_space:
+            url = (self.space.urls.app or "") if self.space is not None else ""
         elif row is not None and pages is not None:
             page = pages.find(str(row.key))
             if page is not None and page.type == "link" and page.href:
                 return page.href
-            address = address_of_page(page)
-        if not address or app.session.is_here:
-            app.say(said_without_address(app, "space" if on_space else "page"), tone="care")
+            url = address_of_page(page)
+        if not url or app.session.is_here:
+            app.say(said_without_address(app, "space" if is_space else "page"), tone="care")
             return ""
-        return address
+        return url
 
 
 def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
-    return "Select a page or a space first." if target.row is None else target.why_in_no_space()
+    return "Select a page or a space first." if target.row is None else target.why_no_space()
 
 
 def _copy_row(app: Shell, target: CursorTarget) -> None:
@@ -204,28 +206,28 @@ def _copy_row(app: Shell, target: CursorTarget) -> None:
 
 
 def _copy_row_link(app: Shell, target: CursorTarget) -> None:
-    if (row := target.row) is not None and (address := target.address_of_row()):
-        clipboard.copy(app, address, f"Copied the link to {row.label}.")
+    if (row := target.row) is not None and (url := target.row_url()):
+        clipboard.copy(app, url, f"Copied the link to {row.label}.")
 
 
 def _open_row_in_browser(app: Shell, target: CursorTarget) -> None:
-    if address := target.address_of_row():
-        open_address(app, address, "page")
+    if url := target.row_url():
+        open_address(app, url, "page")
 
 
-def _is_in_a_tree(app: Shell, target: CursorTarget) -> bool:
-    return target.is_in_a_tree
+def _is_tree_focused(app: Shell, target: CursorTarget) -> bool:
+    return target.is_tree_focused
 
 
 ROW: Commands[CursorTarget] = Commands(
     "row",
     (
         Command("yank", "y", "Copy path", "Copy the path of the page, or the title of the space",
-                run=_copy_row, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+                run=_copy_row, why_not=_why_no_row, there=_is_tree_focused, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy a link to the page or space",
-                run=_copy_row_link, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+                run=_copy_row_link, why_not=_why_no_row, there=_is_tree_focused, shown=False),
         Command("open_browser", "o", "Open in browser", "Open the page or space in the browser",
-                run=_open_row_in_browser, why_not=_why_no_row, there=_is_in_a_tree, shown=False),
+                run=_open_row_in_browser, why_not=_why_no_row, there=_is_tree_focused, shown=False),
     ),
     context="table of contents",
     find=lambda view: view.target,
@@ -234,16 +236,16 @@ ROW: Commands[CursorTarget] = Commands(
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:
-    if (why := target.why_in_no_space()) is not None or target.space is not None:
+    if (why := target.why_no_space()) is not None or target.space is not None:
         return why
     return "Open a space first. Press enter on a space to open it."
 
 
-def _why_no_page(app: Shell, target: CursorTarget, lacks: str) -> str | None:
-    if why := target.why_no_text(lacks):
+def _why_no_page(app: Shell, target: CursorTarget, missing: str) -> str | None:
+    if why := target.why_no_page_text(missing):
         return why
-    nothing = target.space is None or target.page is None
-    return "Open a page first. Press enter on a page to open it." if nothing else None
+    is_missing = target.space is None or target.page is None
+    return "Open a page first. Press enter on a page to open it." if is_missing else None
 
 
 def _why_no_links(app: Shell, target: CursorTarget) -> str | None:

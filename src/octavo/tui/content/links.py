@@ -53,28 +53,28 @@ class LinkLocation:
     """A link on a page. A link that a page has twice has two of these."""
 
     place: Location
-    sort: str
+    section: str
     """The tab of the link."""
     target: str = ""
     kind: str = ""
-    address: str = ""
-    is_part: bool = False
+    url: str = ""
+    is_embedded: bool = False
     """Whether the page embeds the target instead of linking to it."""
 
     @property
     def key(self) -> str:
-        return f"{location_key(self.place)} {self.kind} {self.target} {self.address}"
+        return f"{location_key(self.place)} {self.kind} {self.target} {self.url}"
 
 
 def _why_no_url(app: Shell, each: LinkLocation) -> str | None:
-    return None if each.address else f"This link points to “{each.target}” by ID, so there is no URL to copy."
+    return None if each.url else f"This link points to “{each.target}” by ID, so there is no URL to copy."
 
 
 LINK: Commands[LinkLocation] = Commands(
     "link",
     (
         Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
-                run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
+                run=lambda app, each: clipboard.copy(app, each.url, "Copied the link.")),
     ),
     nothing="Select a link first.",
     find=lambda view: view.rows.item,
@@ -103,20 +103,20 @@ class LinksScreen(ListView[LinkLocation]):
         """Show the links of `space`, and the backlinks of `page` (its id and title). `begin` is the first tab."""
         super().__init__()
         self.space, self.page = space, page
-        self._begin = begin
+        self._first_section = begin
         self._links: Snapshot[ListPage[Link]] = Snapshot(loading=True)
-        self._here: Snapshot[ListPage[Location]] = Snapshot(loading=True)
-        self._places: dict[str, list[LinkLocation]] = {}
+        self._backlinks: Snapshot[ListPage[Location]] = Snapshot(loading=True)
+        self._locations: dict[str, list[LinkLocation]] = {}
         self._tree: PageTree | None = None
-        self._trails: dict[str, str] = {}
-        self._ground = LinkContext(PageTree(pages=()), space.ref)
+        self._page_trails: dict[str, str] = {}
+        self._link_context = LinkContext(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
         rows: Rows[LinkLocation] = Rows(
             self._draw,
             key=lambda each: each.key,
-            search=lambda each: f"{each.target} {each.address} {each.kind} {page_title(each.place)}",
-            groups=lambda each: [Heading(page_title(each.place), self._trails.get(self._page_of(each), ""))],
+            search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.place)}",
+            groups=lambda each: [Heading(page_title(each.place), self._page_trails.get(self._page_of(each), ""))],
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",
@@ -124,7 +124,7 @@ class LinksScreen(ListView[LinkLocation]):
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
         sections = tuple(Section(key, name) for key, name in names.items())
         detail = Vertical(ChangingText("", id="about"), id="detail")
-        yield from self.list_beside(rows, detail, sections=sections, begin=self._begin)
+        yield from self.list_beside(rows, detail, sections=sections, begin=self._first_section)
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
@@ -138,56 +138,56 @@ class LinksScreen(ListView[LinkLocation]):
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         self._links = snapshot
-        for sort in ("broken", "in-app", "inside", "outside"):
-            self._places[sort] = []
+        for section in ("broken", "in-app", "inside", "outside"):
+            self._locations[section] = []
         for link in snapshot.value.items if snapshot.value else ():
             target = link.target_reference or Location()
-            sort = _section_of(link, target)
-            words, address = _target_title(target, self.space.id), target.url or ""
+            section = _section_of(link, target)
+            words, url = _target_title(target, self.space.id), target.url or ""
             kind = _KINDS.get(target.kind, target.kind)
-            is_part = link.relation == "dependsOn"
-            self._places[sort] += [
-                LinkLocation(each, sort, words, kind, address, is_part) for each in link.location_references
+            is_embedded = link.relation == "dependsOn"
+            self._locations[section] += [
+                LinkLocation(each, section, words, kind, url, is_embedded) for each in link.location_references
             ]
         self.draw_list()
 
     def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
-        self._here = snapshot
+        self._backlinks = snapshot
         target = self.page[1] if self.page else ""
-        self._places["here"] = [
+        self._locations["here"] = [
             LinkLocation(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
         self.draw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
-            self._tree, self._trails = snapshot.value, page_trails(snapshot.value)
-            self._ground = LinkContext(snapshot.value, self.space.ref)
+            self._tree, self._page_trails = snapshot.value, page_trails(snapshot.value)
+            self._link_context = LinkContext(snapshot.value, self.space.ref)
             self.draw_list()
 
     def draw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
-            Section(each.key, each.name, len({place.key for place in self._places.get(each.key, ())}))
+            Section(each.key, each.name, len({place.key for place in self._locations.get(each.key, ())}))
             for each in self.sections.sections
         )
         snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
-        snapshot = self._here if section == "here" else self._links
+        snapshot = self._backlinks if section == "here" else self._links
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
-        places = {each.key: each for each in self._places.get(section, ())}
+        places = {each.key: each for each in self._locations.get(section, ())}
         if snapshot.value is not None:
             self.rows.state.empty = _EMPTY[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.state.lacks(snapshot.value.unreadable)
         self.says(snapshot, "Links", f"the links in {self.space.title}")
-        self._draw_about()
-        self._say_where()
+        self._draw_details()
+        self._show_status()
 
     @on(Lines.Filtered, "#links")
-    def _say_where(self) -> None:
+    def _show_status(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
-        value = self._here.value if section == "here" else self._links.value
+        value = self._backlinks.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
         self.status(f"{self.space.title} › Links · {name}", self.rows.extent.said + more)
 
@@ -197,34 +197,36 @@ class LinksScreen(ListView[LinkLocation]):
         return each.place.page.id if each.place.page else ""
 
     def _draw(self, each: LinkLocation) -> Row:
-        words = each.target or each.address or "no target"
-        kind = "embedded" if each.is_part else each.kind if each.kind not in ("page", "url") else ""
+        words = each.target or each.url or "no target"
+        kind = "embedded" if each.is_embedded else each.kind if each.kind not in ("page", "url") else ""
         return Row(
             text=Content(words),
             right=Content.styled(kind, "$octavo-muted"),
-            sign=Content.styled(*_SIGNS[each.sort]),
+            sign=Content.styled(*_SIGNS[each.section]),
         )
 
-    def _draw_about(self) -> None:
+    def _draw_details(self) -> None:
         each, about = self.rows.item, self.query_one("#about", Static)
         if each is None:
             about.update("")
             return
-        sign, style = _SIGNS[each.sort]
+        sign, style = _SIGNS[each.section]
         page = self._page_of(each)
-        where = [name for name in (self.space.title, self._trails.get(page, ""), page_title(each.place)) if name]
-        same = [other for other in self._places.get(each.sort, ()) if self._target(other) == self._target(each)]
+        where = [name for name in (self.space.title, self._page_trails.get(page, ""), page_title(each.place)) if name]
+        same_target = [
+            other for other in self._locations.get(each.section, ()) if self._target(other) == self._target(each)
+        ]
         lines = [
-            Content.assemble((f"{sign} ", style), (each.target or each.address or "no target", "bold")),
-            Content.styled(self.why(each), style if each.sort == "broken" else "$octavo-muted"),
+            Content.assemble((f"{sign} ", style), (each.target or each.url or "no target", "bold")),
+            Content.styled(self.why(each), style if each.section == "broken" else "$octavo-muted"),
             Content(""),
         ]
-        if each.address and each.target and each.address != each.target:
-            lines += [Content(each.address), Content("")]
+        if each.url and each.target and each.url != each.target:
+            lines += [Content(each.url), Content("")]
         lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(where))]
-        if each.sort != "here" and len(same) > 1:
-            pages = len({self._page_of(other) for other in same})
-            lines.append(Content.styled(f"used {len(same)} times on {plural(pages, 'page')}", "$octavo-muted"))
+        if each.section != "here" and len(same_target) > 1:
+            pages = len({self._page_of(other) for other in same_target})
+            lines.append(Content.styled(f"used {len(same_target)} times on {plural(pages, 'page')}", "$octavo-muted"))
         lines += [
             Content(""),
             Content.assemble(
@@ -241,20 +243,20 @@ class LinksScreen(ListView[LinkLocation]):
 
     @staticmethod
     def _target(each: LinkLocation) -> tuple[str, str, str]:
-        return each.kind, each.target, each.address
+        return each.kind, each.target, each.url
 
     def why(self, each: LinkLocation) -> str:
         """Return the state of a link, in a sentence."""
-        match each.sort:
-            case "broken" if each.is_part:
+        match each.section:
+            case "broken" if each.is_embedded:
                 return "Broken: the content that this page embeds does not exist."
             case "broken":
-                found = LinkTargets(self._ground, self._page_of(each)).resolve(each.address)
+                found = LinkTargets(self._link_context, self._page_of(each)).resolve(each.url)
                 reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
-            case "outside" if each.address.startswith("mailto:"):
+            case "outside" if each.url.startswith("mailto:"):
                 return "This link opens a new email."
             case "outside":
                 return "This link goes to an external site."
@@ -266,16 +268,16 @@ class LinksScreen(ListView[LinkLocation]):
     # Messages and actions
 
     @on(Lines.Highlighted, "#links")
-    def _other(self) -> None:
-        self._draw_about()
+    def _on_selected(self) -> None:
+        self._draw_details()
 
     @on(Sections.Chosen)
-    def _other_section(self) -> None:
+    def _on_section_chosen(self) -> None:
         self.draw_list()
         self.rows.go_to_first()
 
     @on(Lines.Chosen, "#links")
-    def _chosen(self) -> None:
+    def _open_page(self) -> None:
         if self.rows.item is not None:
             open_location(self.shell, self.space.id, self.rows.item.place)
 

@@ -79,24 +79,27 @@ class Navigation(Vertical):
         """The tree that has the focus. None if neither has."""
         return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
 
-    def choose(self, which: TreeName, space: Space | None, *, focus: bool) -> None:
+    def show_tree(self, tree_name: TreeName, space: Space | None, *, focus: bool) -> None:
         """Show the tree of spaces, or the tree of the pages of `space`."""
         for pane in self.query_children(Vertical):
-            pane.display = pane.query_exactly_one(Tree).id == which
+            pane.display = pane.query_exactly_one(Tree).id == tree_name
         title = "SPACES"
-        if which == "pages" and space is not None:
+        if tree_name == "pages" and space is not None:
             title = f"{sign_of(space.emoji)} {space.title}".strip() + " ▾"
         self.query_one("#nav-title", Static).update(Content(title))
         if focus:
-            (self.spaces if which == "spaces" else self.pages).focus()
-        if which == "spaces" and space is not None:
+            (self.spaces if tree_name == "spaces" else self.pages).focus()
+        if tree_name == "spaces" and space is not None:
             self.spaces.reveal(space.id)
 
     def show_spaces(
-        self, collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})
+        self,
+        collections: Sequence[Collection],
+        spaces: Iterable[Space],
+        offline_marks: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Show the spaces and collections, with the progress of offline copies (`kept`) by space id."""
-        self.spaces.show(space_nodes(collections, spaces, kept))
+        """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space id."""
+        self.spaces.show(space_nodes(collections, spaces, offline_marks))
 
     def show_pages(
         self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]

@@ -79,10 +79,10 @@ class OpenSpace:
     def side_panel(self) -> SidePanel:
         return self._screen.query_one("#aside", SidePanel)
 
-    def show_tree_of(self, which: TreeName) -> None:
+    def show_tree_of(self, tree_name: TreeName) -> None:
         """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
-        self.nav.choose(which, self.space, focus=focus)
+        self.nav.show_tree(tree_name, self.space, focus=focus)
 
     # Location
 
@@ -104,8 +104,8 @@ class OpenSpace:
 
     def _remember_page(self, to_page: str | None = None) -> None:
         """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
-        here = self.visited_page
-        if here is not None and here.page != to_page:
+        current_id = self.visited_page
+        if current_id is not None and current_id.page != to_page:
             self.shell.trail.leave(opened=False)
 
     def show_again(self, visit: VisitedPage) -> None:
@@ -121,17 +121,17 @@ class OpenSpace:
         """Show the path of the selected row or the open page in the status line, and the current heading in the
         outline."""
         self.side_panel.follow(self.view.place.current_anchor)
-        here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
+        current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces if in_spaces else self.nav.pages
-            here, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
+            current_id, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
         else:
-            trail = self.pages.trail(here) if self.pages is not None else ()
+            trail = self.pages.trail(current_id) if self.pages is not None else ()
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent draft (press e to continue)" if here in self.target.unsent else ""
-        is_open = self.page is not None and here == self.page.id
+        unsent = "unsent draft (press e to continue)" if current_id in self.target.editor_drafts else ""
+        is_open = self.page is not None and current_id == self.page.id
         facts = (unsent, (self._refresh_errors.get("page") or self.view.facts) if is_open else "")
         self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
@@ -170,7 +170,7 @@ class OpenSpace:
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
         self.space, self.pages, self.page = None, None, None
-        self.threads.forget()
+        self.threads.clear()
         self._refresh_errors.clear()
 
     # Pages
@@ -212,10 +212,10 @@ class OpenSpace:
         if self.pages is not None:
             self._drawn_index = self.shell.workspace.unsent.index
             editor_drafts = {
-                page: [UnsentText("page", None)] for page in self.target.unsent
+                page: [UnsentText("page", None)] for page in self.target.editor_drafts
             }  # drafts that the external editor left
-            unsent = {**editor_drafts, **self.threads.unsent_by_page()}
-            self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
+            unsent = {**editor_drafts, **self.threads.drafts_by_page()}
+            self.nav.show_pages(self.pages, open_counts(self.threads.threads), unsent)
             self.pages_tree.state.lacks(self.pages.unreadable)
             if refresh_error := self._refresh_errors.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
@@ -272,10 +272,10 @@ class OpenSpace:
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.shows_open_page:
-                self._screen.set_timer(LAST_PAGE_SECONDS, self._clear_view)
+                self._screen.set_timer(LAST_PAGE_SECONDS, self._clear_last_page)
         self.show_status()
 
-    def _clear_view(self) -> None:
+    def _clear_last_page(self) -> None:
         """Clear the view if the next page is still loading. The status line shows its title."""
         if self.page is not None and self.view.document is not None and not self.shows_open_page:
             self.view.clear()
@@ -296,7 +296,7 @@ class OpenSpace:
             self.go_to_anchor()
             self.shell.page_shown(self._screen)
         elif snapshot.error is not None:
-            self._clear_view()
+            self._clear_last_page()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.show_status()
 
