@@ -279,7 +279,7 @@ def _open_backlinks(app: Shell, target: CursorTarget) -> None:
 
     space, page = target.space, target.page
     if space is not None and page is not None:
-        app.push_screen(LinksScreen(space, page, begin="here"))
+        app.push_screen(LinksScreen(space, page, first_section="here"))
 
 
 def _open_history(app: Shell, target: CursorTarget) -> None:

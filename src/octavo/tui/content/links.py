@@ -52,7 +52,7 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 class LinkLocation:
     """A link on a page. A link that a page has twice has two of these."""
 
-    place: Location
+    location: Location
     section: str
     """The tab of the link."""
     target: str = ""
@@ -63,11 +63,11 @@ class LinkLocation:
 
     @property
     def key(self) -> str:
-        return f"{location_key(self.place)} {self.kind} {self.target} {self.url}"
+        return f"{location_key(self.location)} {self.kind} {self.target} {self.url}"
 
 
-def _why_no_url(app: Shell, each: LinkLocation) -> str | None:
-    return None if each.url else f"This link points to “{each.target}” by ID, so there is no URL to copy."
+def _why_no_url(app: Shell, item: LinkLocation) -> str | None:
+    return None if item.url else f"This link points to “{item.target}” by ID, so there is no URL to copy."
 
 
 LINK: Commands[LinkLocation] = Commands(
@@ -99,11 +99,11 @@ class LinksScreen(ListView[LinkLocation]):
     CSS_PATH = "links.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
 
-    def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
-        """Show the links of `space`, and the backlinks of `page` (its id and title). `begin` is the first tab."""
+    def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
+        """Show the links of `space`, and the backlinks of `page` (its id and title). `first_section` is the first tab."""
         super().__init__()
         self.space, self.page = space, page
-        self._first_section = begin
+        self._first_section = first_section
         self._links: Snapshot[ListPage[Link]] = Snapshot(loading=True)
         self._backlinks: Snapshot[ListPage[Location]] = Snapshot(loading=True)
         self._locations: dict[str, list[LinkLocation]] = {}
@@ -115,8 +115,8 @@ class LinksScreen(ListView[LinkLocation]):
         rows: Rows[LinkLocation] = Rows(
             self._draw,
             key=lambda each: each.key,
-            search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.place)}",
-            groups=lambda each: [Heading(page_title(each.place), self._page_trails.get(self._page_of(each), ""))],
+            search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.location)}",
+            groups=lambda each: [Heading(page_title(each.location), self._page_trails.get(self._page_of(each), ""))],
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",
@@ -168,7 +168,7 @@ class LinksScreen(ListView[LinkLocation]):
     def draw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
-            Section(each.key, each.name, len({place.key for place in self._locations.get(each.key, ())}))
+            Section(each.key, each.name, len({location.key for location in self._locations.get(each.key, ())}))
             for each in self.sections.sections
         )
         snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
@@ -193,38 +193,40 @@ class LinksScreen(ListView[LinkLocation]):
 
     # Drawing
 
-    def _page_of(self, each: LinkLocation) -> str:
-        return each.place.page.id if each.place.page else ""
+    def _page_of(self, item: LinkLocation) -> str:
+        return item.location.page.id if item.location.page else ""
 
-    def _draw(self, each: LinkLocation) -> Row:
-        words = each.target or each.url or "no target"
-        kind = "embedded" if each.is_embedded else each.kind if each.kind not in ("page", "url") else ""
+    def _draw(self, item: LinkLocation) -> Row:
+        words = item.target or item.url or "no target"
+        kind = "embedded" if item.is_embedded else item.kind if item.kind not in ("page", "url") else ""
         return Row(
             text=Content(words),
             right=Content.styled(kind, "$octavo-muted"),
-            sign=Content.styled(*_SIGNS[each.section]),
+            sign=Content.styled(*_SIGNS[item.section]),
         )
 
     def _draw_details(self) -> None:
-        each, about = self.rows.item, self.query_one("#about", Static)
-        if each is None:
+        item, about = self.rows.item, self.query_one("#about", Static)
+        if item is None:
             about.update("")
             return
-        sign, style = _SIGNS[each.section]
-        page = self._page_of(each)
-        where = [name for name in (self.space.title, self._page_trails.get(page, ""), page_title(each.place)) if name]
+        sign, style = _SIGNS[item.section]
+        page = self._page_of(item)
+        where = [
+            name for name in (self.space.title, self._page_trails.get(page, ""), page_title(item.location)) if name
+        ]
         same_target = [
-            other for other in self._locations.get(each.section, ()) if self._target(other) == self._target(each)
+            other for other in self._locations.get(item.section, ()) if self._target(other) == self._target(item)
         ]
         lines = [
-            Content.assemble((f"{sign} ", style), (each.target or each.url or "no target", "bold")),
-            Content.styled(self.why(each), style if each.section == "broken" else "$octavo-muted"),
+            Content.assemble((f"{sign} ", style), (item.target or item.url or "no target", "bold")),
+            Content.styled(self.why(item), style if item.section == "broken" else "$octavo-muted"),
             Content(""),
         ]
-        if each.url and each.target and each.url != each.target:
-            lines += [Content(each.url), Content("")]
+        if item.url and item.target and item.url != item.target:
+            lines += [Content(item.url), Content("")]
         lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(where))]
-        if each.section != "here" and len(same_target) > 1:
+        if item.section != "here" and len(same_target) > 1:
             pages = len({self._page_of(other) for other in same_target})
             lines.append(Content.styled(f"used {len(same_target)} times on {plural(pages, 'page')}", "$octavo-muted"))
         lines += [
@@ -233,7 +235,7 @@ class LinksScreen(ListView[LinkLocation]):
                 ("enter", "$primary"),
                 (
                     " opens the page at the block that contains this link"
-                    if target_in_page(each.place)
+                    if target_in_page(item.location)
                     else " opens the page that contains this link",
                     "$octavo-muted",
                 ),
@@ -242,28 +244,28 @@ class LinksScreen(ListView[LinkLocation]):
         about.update(Content("\n").join(lines))
 
     @staticmethod
-    def _target(each: LinkLocation) -> tuple[str, str, str]:
-        return each.kind, each.target, each.url
+    def _target(item: LinkLocation) -> tuple[str, str, str]:
+        return item.kind, item.target, item.url
 
-    def why(self, each: LinkLocation) -> str:
+    def why(self, item: LinkLocation) -> str:
         """Return the state of a link, in a sentence."""
-        match each.section:
-            case "broken" if each.is_embedded:
+        match item.section:
+            case "broken" if item.is_embedded:
                 return "Broken: the content that this page embeds does not exist."
             case "broken":
-                found = LinkTargets(self._link_context, self._page_of(each)).resolve(each.url)
+                found = LinkTargets(self._link_context, self._page_of(item)).resolve(item.url)
                 reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
                 return f"Broken: {in_a_line(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
-            case "outside" if each.url.startswith("mailto:"):
+            case "outside" if item.url.startswith("mailto:"):
                 return "This link opens a new email."
             case "outside":
                 return "This link goes to an external site."
             case "here":
-                return f"This link goes to {each.target or 'this page'}."
+                return f"This link goes to {item.target or 'this page'}."
             case _:
-                return f"This link works: the {each.kind or 'page'} exists."
+                return f"This link works: the {item.kind or 'page'} exists."
 
     # Messages and actions
 
@@ -279,7 +281,7 @@ class LinksScreen(ListView[LinkLocation]):
     @on(Lines.Chosen, "#links")
     def _open_page(self) -> None:
         if self.rows.item is not None:
-            open_location(self.shell, self.space.id, self.rows.item.place)
+            open_location(self.shell, self.space.id, self.rows.item.location)
 
 
 _EMPTY = {

@@ -36,7 +36,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         app.say(f"Could not make {title} available offline: {in_a_line(str(error))}.", tone="failed")
         return
 
-    def begin() -> None:
+    def start() -> None:
         offline.add(space)
         pages = f"{plural(size.pages, 'page')} (about {megabytes(size.bytes)})"
         app.say(
@@ -44,13 +44,13 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         )
 
     if not size.is_large:
-        begin()
+        start()
         return
     from octavo.tui.widgets.confirm import Confirm
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            begin()
+            start()
 
     app.push_screen(
         Confirm(
@@ -59,45 +59,45 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
             intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
-        decided,
+        on_decided,
     )
 
 
 def remove(app: Shell, space_id: str) -> None:
     """Delete the offline copy of a space."""
     offline = app.session.offline
-    if (kept := offline.get(space_id)) is not None:
+    if (copy := offline.get(space_id)) is not None:
         offline.remove(space_id)
-        app.say(f"Removed the offline copy of {kept.title} and freed {megabytes(kept.bytes)}.")
+        app.say(f"Removed the offline copy of {copy.title} and freed {megabytes(copy.bytes)}.")
 
 
-def confirm_remove(app: Shell, kept: OfflineSpace) -> None:
+def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
     """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
     from octavo.tui.widgets.confirm import Confirm
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            remove(app, kept.id)
+            remove(app, copy.id)
 
     after = "Your drafts and queued changes will be kept."
     app.push_screen(
-        Confirm(f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
-        decided,
+        Confirm(f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{said_of(copy)}.", after=after),
+        on_decided,
     )
 
 
 def show_offline_spaces(app: Shell) -> None:
     """List the spaces available offline. The chosen space is opened."""
     choices: list[Choice[str]] = []
-    for kept in app.session.offline.all:
-        choices.append(Choice(kept.id, kept.title, detail=said_of(kept), right=mark_of(kept), group="SPACES"))
-    for kept in app.session.offline.all:
+    for copy in app.session.offline.all:
+        choices.append(Choice(copy.id, copy.title, detail=said_of(copy), right=mark_of(copy), group="SPACES"))
+    for copy in app.session.offline.all:
         choices += [
-            Choice(kept.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {kept.title.upper()}")
-            for each in kept.failed
+            Choice(copy.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")
+            for each in copy.failed
         ]
 
-    def chosen(space: str | None) -> None:
+    def on_chosen(space: str | None) -> None:
         if space is not None:
             app.go(ToPage(space))
 
@@ -105,4 +105,4 @@ def show_offline_spaces(app: Shell) -> None:
         "No spaces are available offline. To add a space, press 2 to go to Content, select the space, press :, and choose "
         "Make available offline."
     )
-    app.push_screen(Picker("Offline spaces", choices, empty=nothing), chosen)
+    app.push_screen(Picker("Offline spaces", choices, empty=nothing), on_chosen)

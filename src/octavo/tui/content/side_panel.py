@@ -49,9 +49,9 @@ class SidePanel(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._since: Callable[[Comment], str] = lambda thread: ""
-        self._unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
-        self._shown_as: dict[str, str] = {}
+        self._block_change: Callable[[Comment], str] = lambda thread: ""
+        self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
+        self._visible_anchors: dict[str, str] = {}
         """For the anchor of each heading, the anchor of the last heading at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
@@ -91,26 +91,26 @@ class SidePanel(Vertical):
         page: Page,
         *,
         whole: bool = True,
-        since: Callable[[Comment], str] = lambda thread: "",
-        unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
+        block_change: Callable[[Comment], str] = lambda thread: "",
+        drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
     ) -> None:
         """Show the outline, threads and facts of `page`.
 
-        `threads` is None while they are loading. `whole` means that the document is complete. `since` returns what
-        happened to the block of an outdated thread, `unsent` your drafts in a thread.
+        `threads` is None while they are loading. `whole` means that the document is complete. `block_change` returns what
+        happened to the block of an outdated thread, `drafts_in` your drafts in a thread.
         """
-        self._since, self._unsent = since, unsent
+        self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if whole else "The page is still loading."
-        other = page.id != self._page
-        if other:
+        is_other_page = page.id != self._page
+        if is_other_page:
             self.outline.set_filter("")
         shown = [heading for heading in document.headings if heading.level <= MAX_HEADING_LEVEL]
-        self._shown_as, above = {}, ""
+        self._visible_anchors, visible_anchor = {}, ""
         for heading in document.headings:
-            above = heading.anchor if heading.level <= MAX_HEADING_LEVEL else above
-            self._shown_as[heading.anchor] = above
+            visible_anchor = heading.anchor if heading.level <= MAX_HEADING_LEVEL else visible_anchor
+            self._visible_anchors[heading.anchor] = visible_anchor
         self.outline.show(shown)
-        if other:
+        if is_other_page:
             self._page = page.id
             self.outline.go_to_first()
             self.threads.go_to_first()
@@ -130,9 +130,9 @@ class SidePanel(Vertical):
         """
         if self.outline.has_focus:
             return
-        if shown := self._shown_as.get(anchor):
+        if shown := self._visible_anchors.get(anchor):
             self.outline.go_to(shown)
-        elif not anchor or anchor in self._shown_as:
+        elif not anchor or anchor in self._visible_anchors:
             self.outline.go_to_first()
 
     def clear(self) -> None:
@@ -150,12 +150,12 @@ class SidePanel(Vertical):
             "Press c on a block to comment.",
         )
         self._list_threads(threads)
-        still_open = sum(thread.is_open_thread for thread in threads)
-        done = len(threads) - still_open
+        open_count = sum(thread.is_open_thread for thread in threads)
+        resolved_count = len(threads) - open_count
         title = Content.assemble(
             "THREADS",
-            (f"  {still_open} open" if still_open else "", "$octavo-note"),
-            f" {done} resolved" if done else "",
+            (f"  {open_count} open" if open_count else "", "$octavo-note"),
+            f" {resolved_count} resolved" if resolved_count else "",
         )
         self.query_one("#threads-title", Static).update(title)
 
@@ -165,7 +165,7 @@ class SidePanel(Vertical):
         self.threads.can_focus = bool(threads)
         self.threads.show(threads)
 
-    def fail_threads(self, sentence: str, *, known: bool) -> None:
+    def show_threads_error(self, sentence: str, *, known: bool) -> None:
         """Show that the threads could not be loaded, or not refreshed if they are `known`."""
         self.threads.state.fail("Could not refresh the threads" if known else "Could not load the threads", sentence)
 
@@ -174,12 +174,12 @@ class SidePanel(Vertical):
 
     def _draw_thread(self, thread: Comment) -> Row:
         age = cast("Shell", self.app).workspace.on_its_way(thread.id) or short_age(thread.posted_at)
-        said = plain_text(thread.body.text)
+        text = plain_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
-            right=beside(self._unsent(thread), f"{age}{replies}"),
-            below=f"{_BLOCK_CHANGES[since]}: {said}" if (since := self._since(thread)) else said,
+            right=beside(self._drafts_in(thread), f"{age}{replies}"),
+            below=f"{_BLOCK_CHANGES[block_change]}: {text}" if (block_change := self._block_change(thread)) else text,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

@@ -40,88 +40,92 @@ if TYPE_CHECKING:
 Action = Callable[[], object]
 
 
-def create(app: Shell, managed: SpaceTarget) -> None:
+def create(app: Shell, target: SpaceTarget) -> None:
     """Ask whether to create a space or a collection, and where. Then show the form."""
-    at, inside = OrganizationRef(organization_id=managed.organization.id), managed.collection
-    where: list[Collection | None] = [inside] if inside is not None else []
+    at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
+    parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []
     for resource in (SPACES, COLLECTIONS):
-        for folder in (*where, None):
-            place = "at the top level" if folder is None else f"in {title_of(folder)}"
-            off = managed.why_not_add_to(folder) or ""
-            known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
-            named = replace(resource, new=f"New {resource.one} {place}")
-            choices.append(Choice(partial(filling.create, app, named, known, managed.on_created), named.new, off=off))
+        for parent in (*parents, None):
+            location = "at the top level" if parent is None else f"in {title_of(parent)}"
+            off = target.why_not_add_to(parent) or ""
+            values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
+            resource_here = replace(resource, new=f"New {resource.one} {location}")
+            choices.append(
+                Choice(
+                    partial(filling.create, app, resource_here, values, target.on_created), resource_here.new, off=off
+                )
+            )
     app.push_screen(Picker("Create", choices), _run)
 
 
-def _run(deed: Action | None) -> None:
-    if deed is not None:
-        deed()
+def _run(action: Action | None) -> None:
+    if action is not None:
+        action()
 
 
-def edit_settings(app: Shell, managed: SpaceTarget) -> None:
+def edit_settings(app: Shell, target: SpaceTarget) -> None:
     """Show the settings form of the selected space or collection."""
-    thing, at = managed.selected, OrganizationRef(organization_id=managed.organization.id)
-    if isinstance(thing, Space):
-        filling.change(app, SPACES, {"at": at}, thing)
-    elif thing is not None:
-        filling.change(app, COLLECTIONS, {"at": at}, thing)
+    item, at = target.selected, OrganizationRef(organization_id=target.organization.id)
+    if isinstance(item, Space):
+        filling.change(app, SPACES, {"at": at}, item)
+    elif item is not None:
+        filling.change(app, COLLECTIONS, {"at": at}, item)
 
 
-def show_actions(app: Shell, managed: SpaceTarget) -> None:
+def show_actions(app: Shell, target: SpaceTarget) -> None:
     """Show the menu of further actions for the selected space or collection."""
-    thing, no_writes = managed.selected, app.session.read_only
+    item, no_writes = target.selected, app.session.read_only
     choices: list[Choice[Action]] = []
-    if isinstance(thing, Space):
-        may_not = no_writes or managed.why_not_duplicate() or ""
+    if isinstance(item, Space):
+        reason = no_writes or target.why_not_duplicate() or ""
         choices += [
             Choice(
-                partial(_import, app, thing),
+                partial(_import, app, item),
                 "Import pages",
                 "from a website, a document, or an archive",
-                off=no_writes or _why_no_import(thing),
+                off=no_writes or _why_no_import(item),
             ),
             Choice(
-                partial(_duplicate, app, managed, thing),
+                partial(_duplicate, app, target, item),
                 "Duplicate",
                 "with its pages and files, but without its comments",
-                off=may_not,
+                off=reason,
             ),
-            Choice(partial(_git_info, app, thing), "Git Sync", "show the connected repository"),
+            Choice(partial(_git_info, app, item), "Git Sync", "show the connected repository"),
         ]
-    if thing is not None:
-        off = no_writes or managed.why_not("transfer") or _why_no_transfer(app)
-        about = "with everything in the collection" if isinstance(thing, Collection) else "with all its pages"
+    if item is not None:
+        off = no_writes or target.why_not("transfer") or _why_no_transfer(app)
+        about = "with everything in the collection" if isinstance(item, Collection) else "with all its pages"
         choices.append(
-            Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
+            Choice(partial(_choose_organization, app, target, item), "Move to another organization", about, off=off)
         )
     choices.append(
-        Choice(partial(space_deletion.show_trash, app, managed), "Trash", "restore spaces deleted in the last 7 days")
+        Choice(partial(space_deletion.show_trash, app, target), "Trash", "restore spaces deleted in the last 7 days")
     )
-    app.push_screen(Picker(title_of(thing) if thing is not None else managed.organization.title, choices), _run)
+    app.push_screen(Picker(title_of(item) if item is not None else target.organization.title, choices), _run)
 
 
-# Copying
+# Duplicate
 
 
-def _duplicate(app: Shell, managed: SpaceTarget, space: Space) -> None:
+def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
     live = app.session.live
 
-    def back(copy: Space) -> DirectUndo:
-        unmade = partial(send_plain, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
-        return DirectUndo(f"delete {title_of(copy)}", unmade, f"Deleted {title_of(copy)}.")
+    def undo_duplicate(copy: Space) -> DirectUndo:
+        delete_copy = partial(send_plain, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
+        return DirectUndo(f"delete {title_of(copy)}", delete_copy, f"Deleted {title_of(copy)}.")
 
     app.writes.send(
         f"duplicate {title_of(space)}",
         send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
         said=f"Duplicated {title_of(space)}.",
-        back=back,
-        then=lambda copy: managed.on_created(copy.id),
+        back=undo_duplicate,
+        then=lambda copy: target.on_created(copy.id),
     )
 
 
-# To another organization
+# Transfer to another organization
 
 
 def _why_no_transfer(app: Shell) -> str:
@@ -129,9 +133,9 @@ def _why_no_transfer(app: Shell) -> str:
     return "" if known is not None and len(known.items) > 1 else "You are not a member of any other organization."
 
 
-def _choose_organization(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection) -> None:
+def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
     known = app.workspace.organizations.value
-    others = [each for each in (known.items if known is not None else ()) if each.id != managed.organization.id]
+    others = [each for each in (known.items if known is not None else ()) if each.id != target.organization.id]
     choices = [
         Choice(
             each,
@@ -143,62 +147,71 @@ def _choose_organization(app: Shell, managed: SpaceTarget, thing: SpaceOrCollect
         for each in others
     ]
 
-    def chosen(to: Organization | None) -> None:
-        if to is not None:
-            _transfer(app, managed, thing, to)
+    def on_chosen(destination: Organization | None) -> None:
+        if destination is not None:
+            _transfer(app, target, item, destination)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} to…", choices), chosen)
+    app.push_screen(Picker(f"Move {title_of(item)} to…", choices), on_chosen)
 
 
-def _transfer(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection, to: Organization) -> None:
+def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
     from octavo.tui.widgets.confirm import Confirm
 
-    live, name, here = app.session.live, title_of(thing), managed.organization
-    place = space_positions.position_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both have the same kind
+    live, name, organization = app.session.live, title_of(item), target.organization
+    position = space_positions.position_of(item, target.spaces if isinstance(item, Space) else target.collections)  # type: ignore[type-var]  # both have the same kind
 
-    async def back() -> SendResult[Any]:
-        sent = await send_plain(live, _transfer_operation(thing, here.id), f"Could not move {name} back")
-        if sent.kind == "done" and (place.parent or place.before or place.after):
+    async def undo_transfer() -> SendResult[Any]:
+        sent = await send_plain(live, _transfer_operation(item, organization.id), f"Could not move {name} back")
+        if sent.kind == "done" and (position.parent or position.before or position.after):
             return await send_plain(
                 live,
-                space_positions.move_operation(thing, place),
+                space_positions.move_operation(item, position),
                 f"Moved {name} back to the top level, but not to its original position",
             )
         return sent
 
-    def decided(answer: Confirmed | None) -> None:
+    def on_decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        undo = DirectUndo(f"move {name} back", back, f"Moved {name} back to {here.title}.")
+        undo = DirectUndo(f"move {name} back", undo_transfer, f"Moved {name} back to {organization.title}.")
         app.writes.send(
-            f"move {name} to {to.title}",
-            send_plain(live, _transfer_operation(thing, to.id), f"Could not move {name}"),
-            said=f"Moved {name} to {to.title}.",
+            f"move {name} to {destination.title}",
+            send_plain(live, _transfer_operation(item, destination.id), f"Could not move {name}"),
+            said=f"Moved {name} to {destination.title}.",
             back=lambda _: undo,
-            then=lambda _: managed.on_removed(thing.id),
+            then=lambda _: target.on_removed(item.id),
         )
 
     facts = [
-        Fact("care", "", f"Members of {here.title} will lose access unless they are also members of {to.title}."),
+        Fact(
+            "care",
+            "",
+            f"Members of {organization.title} will lose access unless they are also members of {destination.title}.",
+        ),
         Fact(
             "note",
             "",
-            f"{name} will be moved to the top level of {to.title}. Spaces that are on a site or shared with teams cannot be moved.",
+            f"{name} will be moved to the top level of {destination.title}. Spaces that are on a site or shared with teams cannot be moved.",
         ),
     ]
     app.push_screen(
-        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move by pressing u.", facts=facts),
-        decided,
+        Confirm(
+            f"Move {name} to {destination.title}?",
+            verb="Move",
+            intro="You can undo the move by pressing u.",
+            facts=facts,
+        ),
+        on_decided,
     )
 
 
-def _transfer_operation(thing: SpaceOrCollection, to: str) -> Operation[Any]:
-    if isinstance(thing, Space):
-        return spaces.Transfer(at=thing.ref, organization=to)
-    return collections.Transfer(at=CollectionRef(collection_id=thing.id), organization=to)
+def _transfer_operation(item: SpaceOrCollection, destination: str) -> Operation[Any]:
+    if isinstance(item, Space):
+        return spaces.Transfer(at=item.ref, organization=destination)
+    return collections.Transfer(at=CollectionRef(collection_id=item.id), organization=destination)
 
 
-# Importing
+# Import
 
 
 def _why_no_import(space: Space) -> str:
@@ -215,42 +228,42 @@ def _import(app: Shell, space: Space) -> None:
         app.background(target_request.choose(app, space.ref, "Import pages", partial(_import_into_request, app, space)))
 
 
-async def _import_into_request(app: Shell, space: Space, into: TargetRequest) -> None:
-    with meanwhile(app, f"Opening {into.title}…"):
-        change_request = await target_request.started(app, into)
+async def _import_into_request(app: Shell, space: Space, request: TargetRequest) -> None:
+    with meanwhile(app, f"Opening {request.title}…"):
+        change_request = await target_request.started(app, request)
     if change_request is not None:
-        named = replace(into, change_request=change_request)
+        named = replace(request, change_request=change_request)
         _show_import_form(app, space, change_request.ref(space.ref), named.title, named)
 
 
-def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, into: TargetRequest | None) -> None:
+def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, request: TargetRequest | None) -> None:
     pages_before: set[str] = set()
 
-    async def look() -> None:
+    async def load_pages_before() -> None:
         try:
             pages_before.update(each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk())
         except ApiError:
             return  # Without the page ids, no imported page is opened.
 
-    def sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
+    def on_sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
         count = answer.imported_resources if answer is not None else 0
-        left = answer.total_resources - count if answer is not None else 0
+        failed_count = answer.total_resources - count if answer is not None else 0
         said = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
-        missed = f" {plural(left, 'page')} could not be read." if left > 0 else ""
-        app.say(f"{said}.{missed}", tone="care" if left > 0 else "done")
-        if into is not None and into.change_request is not None:
-            target_request.wrote(app, space.ref, into.change_request)
-            app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
+        failed_note = f" {plural(failed_count, 'page')} could not be read." if failed_count > 0 else ""
+        app.say(f"{said}.{failed_note}", tone="care" if failed_count > 0 else "done")
+        if request is not None and request.change_request is not None:
+            target_request.wrote(app, space.ref, request.change_request)
+            app.go(ToChangeRequest(request.change_request.ref(space.ref), request.change_request))
         else:
             app.writes.is_final(
                 "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
             )
             app.background(_open_imported(app, space, pages_before))
 
-    if into is None:
-        app.background(look())
-    live_now = (
-        "Readers will see the pages immediately." if into is None else "Readers will see the pages after the merge."
+    if request is None:
+        app.background(load_pages_before())
+    visibility = (
+        "Readers will see the pages immediately." if request is None else "Readers will see the pages after the merge."
     )
     fill_in(
         app,
@@ -258,9 +271,9 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, into
         title=f"Import pages into {where}",
         known={"at": at},
         draft=f"form import {space.id}",
-        sent=sent,
+        sent=on_sent,
         verb="Import",
-        intro=f"The pages will be added after the last page. {live_now}",
+        intro=f"The pages will be added after the last page. {visibility}",
         doing="Importing… The server responds only after all the pages are imported.",
     )
 
@@ -278,7 +291,7 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
         app.go(ToPage(space.id, page))
 
 
-# The repository
+# Git Sync
 
 
 def _git_info(app: Shell, space: Space) -> None:
@@ -288,7 +301,7 @@ def _git_info(app: Shell, space: Space) -> None:
 async def _show_git_info(app: Shell, space: Space) -> None:
     try:
         with meanwhile(app, f"Loading Git Sync for {title_of(space)}…"):
-            git = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
+            git_info = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
     except NotFound:
         app.say(f"{title_of(space)} is not connected to a Git repository.")
         return
@@ -296,18 +309,20 @@ async def _show_git_info(app: Shell, space: Space) -> None:
         app.say(f"Could not load Git Sync for {title_of(space)}: {error}", tone="failed")
         return
     facts = (
-        ("repository", git.repo_name),
-        ("provider", label(git.installation_provider or "")),
-        ("link", git.url),
-        ("integration", git.integration),
-        ("last sync", long_age(git.updated_at) if git.updated_at is not None else ""),
+        ("repository", git_info.repo_name),
+        ("provider", label(git_info.installation_provider or "")),
+        ("link", git_info.url),
+        ("integration", git_info.integration),
+        ("last sync", long_age(git_info.updated_at) if git_info.updated_at is not None else ""),
     )
     choices = [Choice(value, name, detail=value) for name, value in facts if value]
 
-    def chosen(value: str | None) -> None:
+    def on_chosen(value: str | None) -> None:
         from octavo.tui.terminal import clipboard
 
         if value is not None:
             clipboard.copy(app, value, "Copied the value.")
 
-    app.push_screen(Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), chosen)
+    app.push_screen(
+        Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), on_chosen
+    )

@@ -44,60 +44,60 @@ MAX_SITES = 30
 """The most sites that are checked for a space."""
 
 
-def delete(app: Shell, managed: SpaceTarget) -> None:
+def delete(app: Shell, target: SpaceTarget) -> None:
     """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
-    if (thing := managed.selected) is None:
+    if (item := target.selected) is None:
         return
-    resource: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
-    at = OrganizationRef(organization_id=managed.organization.id)
-    known, live, name = {"at": at}, app.session.live, title_of(thing)
-    back = writing.putting_back(live, resource, known, (thing,))
-    typed = to_type("delete", resource, (thing,))
+    resource: Resource[Any] = SPACES if isinstance(item, Space) else COLLECTIONS
+    at = OrganizationRef(organization_id=target.organization.id)
+    known, live, name = {"at": at}, app.session.live, title_of(item)
+    undo = writing.putting_back(live, resource, known, (item,))
+    typed = to_type("delete", resource, (item,))
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is None:
+    def on_decided(response: Confirmed | None) -> None:
+        if response is None:
             return
         app.writes.send(
             f"delete {name}",
-            writing.delete(live, resource, known, (thing,)),
+            writing.delete(live, resource, known, (item,)),
             said=f"Deleted {name}.",
-            back=None if back is None else lambda _: back,
-            then=lambda _: _after_deletion(app, managed, thing),
+            back=None if undo is None else lambda _: undo,
+            then=lambda _: _after_deletion(app, target, item),
         )
 
     days = plural(TRASH_DAYS.days, "day")
-    told = (
-        f"You can restore the {kind_of(thing)} within {days}. To restore it right after you delete it, press u. "
+    consequence = (
+        f"You can restore the {kind_of(item)} within {days}. To restore it right after you delete it, press u. "
         "To restore it later, press a and choose Trash."
-        if back is not None
+        if undo is not None
         else "You cannot undo this."
     )
-    begin = _known_facts(managed, thing)
+    begin = _known_facts(target, item)
     dialog = Confirm(
-        f"Delete the {kind_of(thing)} {name}?",
+        f"Delete the {kind_of(item)} {name}?",
         verb="Delete",
-        intro=told,
-        facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(thing, Space) else begin,
+        intro=consequence,
+        facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else begin,
         typed=typed,
         why_typed=f"Type {typed} to confirm.",
     )
-    app.push_screen(dialog, decided)
-    if isinstance(thing, Space):
-        app.background(_show_effects(live, at, thing, begin, dialog))
+    app.push_screen(dialog, on_decided)
+    if isinstance(item, Space):
+        app.background(_show_effects(live, at, item, begin, dialog))
 
 
-def _known_facts(managed: SpaceTarget, thing: SpaceOrCollection) -> list[Fact]:
-    if isinstance(thing, Space):
-        return [Fact("care", "", said) for said in SPACES.hangs_on(thing)]
-    inside = sum(each.parent == thing.id for each in managed.spaces)
-    folders = sum(each.parent == thing.id for each in managed.collections)
-    held = " and ".join(
-        said for number, said in ((inside, plural(inside, "space")), (folders, plural(folders, "collection"))) if number
+def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
+    if isinstance(item, Space):
+        return [Fact("care", "", said) for said in SPACES.hangs_on(item)]
+    space_count = sum(each.parent == item.id for each in target.spaces)
+    folders = sum(each.parent == item.id for each in target.collections)
+    contents = " and ".join(
+        said
+        for number, said in ((space_count, plural(space_count, "space")), (folders, plural(folders, "collection")))
+        if number
     )
-    where = next(
-        (f"to {title_of(each)}" for each in managed.collections if each.id == thing.parent), "to the top level"
-    )
-    facts = [Fact("care", "", f"{held} in this collection will be moved {where}.")] if held else []
+    where = next((f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level")
+    facts = [Fact("care", "", f"{contents} in this collection will be moved {where}.")] if contents else []
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
@@ -118,12 +118,12 @@ async def _page_fact(live: Live, space: SpaceRef) -> Fact:
 async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
     try:
         listed = (await live.fetch(sites.List(at=at, limit=1000))).items
-        asked = listed[:MAX_SITES]
+        checked = listed[:MAX_SITES]
         ops = [
             site_structure.ListSiteSpaces(at=SiteRef(organization_id=at.organization_id, site_id=each.id), limit=1000)
-            for each in asked
+            for each in checked
         ]
-        answers = await asyncio.gather(*map(live.fetch, ops))
+        responses = await asyncio.gather(*map(live.fetch, ops))
     except ApiError as error:
         return [Fact("bad", "", f"Could not check which sites use the space: {error}")]
     on = [
@@ -132,20 +132,20 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
             "",
             f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space. The pages of this space will be removed from the site.",
         )
-        for site, answer in zip(asked, answers, strict=True)
-        if any(each.space is not None and each.space.id == space.id for each in answer.items)
+        for site, response in zip(checked, responses, strict=True)
+        if any(each.space is not None and each.space.id == space.id for each in response.items)
     ]
-    if len(listed) > len(asked):
+    if len(listed) > len(checked):
         on.append(
-            Fact("note", "", f"{plural(len(listed) - len(asked), 'more site was', 'more sites were')} not checked.")
+            Fact("note", "", f"{plural(len(listed) - len(checked), 'more site was', 'more sites were')} not checked.")
         )
     return on or [Fact("ok", "", "No site uses this space.")]
 
 
-def _after_deletion(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection) -> None:
-    if isinstance(thing, Space):
-        remember_space(app, managed.organization.id, thing)
-    managed.on_removed(thing.id)
+def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
+    if isinstance(item, Space):
+        remember_space(app, target.organization.id, item)
+    target.on_removed(item.id)
 
 
 # The trash. The API has no list of deleted spaces: Octavo remembers those deleted on this machine.
@@ -153,9 +153,9 @@ def _after_deletion(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection) 
 
 def remember_space(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
-    others = [each for each in _remembered_spaces(app) if each["id"] != space.id]
+    other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
     mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
-    app.session.state.set_fact("deleted spaces", [mine, *others][:MAX_REMEMBERED])
+    app.session.state.set_fact("deleted spaces", [mine, *other_spaces][:MAX_REMEMBERED])
 
 
 def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
@@ -166,39 +166,41 @@ def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def show_trash(app: Shell, managed: SpaceTarget) -> None:
+def show_trash(app: Shell, target: SpaceTarget) -> None:
     """Show the trash: deleted spaces with the days left to restore each."""
-    app.background(_show_trash(app, managed))
+    app.background(_show_trash(app, target))
 
 
-async def _show_trash(app: Shell, managed: SpaceTarget) -> None:
+async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only
-    names = [each["id"] for each in _remembered_spaces(app) if each["organization"] == managed.organization.id]
+    names = [each["id"] for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
     with meanwhile(app, "Loading the trash…"):
         found = await asyncio.gather(*(_find_deleted(live, name) for name in names))
     choices: list[Choice[str]] = []
     for space in found:
         if space is None or space.deleted_at is None:
             continue
-        left = space.deleted_at + TRASH_DAYS - wording.clock()
-        off = no_writes or (
-            "" if left > timedelta() else "You can no longer restore this space: it was deleted more than 7 days ago."
+        time_left = space.deleted_at + TRASH_DAYS - wording.clock()
+        disabled_reason = no_writes or (
+            ""
+            if time_left > timedelta()
+            else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
-        off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
-        days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
-        ago = f"deleted {wording.long_age(space.deleted_at)}"
-        choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
-    about = "for spaces deleted outside Octavo or on another computer"
-    choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
-    names_of = {space.id: title_of(space) for space in found if space is not None}
+        disabled_reason = disabled_reason or lacks_right((space,), "admin", "restore this space", "space") or ""
+        days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
+        deleted_label = f"deleted {wording.long_age(space.deleted_at)}"
+        choices.append(Choice(space.id, title_of(space), detail=deleted_label, right=days, off=disabled_reason))
+    hint = "for spaces deleted outside Octavo or on another computer"
+    choices.append(Choice("", "Restore by ID", detail=hint, off=no_writes))
+    titles = {space.id: title_of(space) for space in found if space is not None}
 
-    def chosen(name: str | None) -> None:
+    def on_chosen(name: str | None) -> None:
         if name:
-            restore(app, managed, name, names_of[name])
+            restore(app, target, name, titles[name])
         elif name is not None:
-            _ask_id(app, managed)
+            _ask_id(app, target)
 
-    app.push_screen(Picker("Trash", choices), chosen)
+    app.push_screen(Picker("Trash", choices), on_chosen)
 
 
 async def _find_deleted(live: Live, name: str) -> Space | None:
@@ -209,20 +211,20 @@ async def _find_deleted(live: Live, name: str) -> Space | None:
         return None
 
 
-def _ask_id(app: Shell, managed: SpaceTarget) -> None:
+def _ask_id(app: Shell, target: SpaceTarget) -> None:
     draft = DialogDraft(app, "deleted space to restore")
     field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
-    def decided(answer: Confirmed | None) -> None:
-        if answer is not None:
+    def on_decided(response: Confirmed | None) -> None:
+        if response is not None:
             draft.drop()
-            restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
+            restore(app, target, response.text.rstrip("/").rpartition("/")[2], f"space {response.text}")
 
-    app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
+    app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
 
 
-def restore(app: Shell, managed: SpaceTarget, name: str, title: str) -> None:
+def restore(app: Shell, target: SpaceTarget, name: str, title: str) -> None:
     """Restore a deleted space."""
     live, at = app.session.live, SpaceRef(space_id=name)
     undo = DirectUndo(
@@ -235,5 +237,5 @@ def restore(app: Shell, managed: SpaceTarget, name: str, title: str) -> None:
         send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
         said=f"Restored {title}.",
         back=lambda _: undo,
-        then=lambda _: managed.on_created(name),
+        then=lambda _: target.on_created(name),
     )

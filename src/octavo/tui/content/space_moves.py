@@ -21,82 +21,82 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def move_by(app: Shell, managed: SpaceTarget, by: int) -> None:
+def move_by(app: Shell, target: SpaceTarget, by: int) -> None:
     """Move the selected space or collection one place up (-1) or down (1)."""
-    thing = managed.selected
+    item = target.selected
     if (
-        thing is not None
-        and (place := space_positions.position_at_step(thing, _same_kind(managed, thing), by)) is not None
+        item is not None
+        and (position := space_positions.position_at_step(item, _same_kind(target, item), by)) is not None
     ):
-        _move(app, managed, thing, place, f"Moved {title_of(thing)} {'up' if by < 0 else 'down'}.")
+        _move(app, target, item, position, f"Moved {title_of(item)} {'up' if by < 0 else 'down'}.")
 
 
-def choose_parent(app: Shell, managed: SpaceTarget) -> None:
+def choose_parent(app: Shell, target: SpaceTarget) -> None:
     """Ask for the collection and the position to move the selected space or collection to."""
-    if (thing := managed.selected) is None:
+    if (item := target.selected) is None:
         return
-    places = [("", "Top level, not in a collection", managed.why_not_add_to(None))]
-    for each, depth in space_positions.possible_parents(thing, managed.collections):
-        places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_not_add_to(each)))
-    now = thing.parent or ""
+    places = [("", "Top level, not in a collection", target.why_not_add_to(None))]
+    for each, depth in space_positions.possible_parents(item, target.collections):
+        places.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
+    current = item.parent or ""
     choices = [
-        Choice(name, title, right="current" if name == now else "", off=(may_not or "") if name != now else "")
-        for name, title, may_not in places
+        Choice(name, title, right="current" if name == current else "", off=(reason or "") if name != current else "")
+        for name, title, reason in places
     ]
 
-    def chosen(parent: str | None) -> None:
+    def on_chosen(parent: str | None) -> None:
         if parent is not None:
-            _choose_position(app, managed, thing, parent or None)
+            _choose_position(app, target, item, parent or None)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} to…", choices, now=now), chosen)
+    app.push_screen(Picker(f"Move {title_of(item)} to…", choices, now=current), on_chosen)
 
 
-def _choose_position(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection, parent: str | None) -> None:
-    others = [each for each in _same_kind(managed, thing) if each.parent == parent and each.id != thing.id]
-    where = next((title_of(each) for each in managed.collections if each.id == parent), "the top level")
+def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
+    others = [each for each in _same_kind(target, item) if each.parent == parent and each.id != item.id]
+    where = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
 
-    def chosen(place: SpacePosition | None) -> None:
-        if place is not None:
+    def on_chosen(position: SpacePosition | None) -> None:
+        if position is not None:
             to = f"to {where}" if parent else "to the top level"
-            _move(app, managed, thing, place, f"Moved {title_of(thing)} {to}.")
+            _move(app, target, item, position, f"Moved {title_of(item)} {to}.")
 
     if not others:
-        chosen(SpacePosition(parent))
+        on_chosen(SpacePosition(parent))
         return
     choices = [
         Choice(SpacePosition(parent, after=others[-1].id), "Last"),
         Choice(SpacePosition(parent, before=others[0].id), "First"),
         *(Choice(SpacePosition(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
     ]
-    app.push_screen(Picker(f"Position of {title_of(thing)} {'in' if parent else 'at'} {where}", choices), chosen)
+    app.push_screen(Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {where}", choices), on_chosen)
 
 
-def _same_kind(managed: SpaceTarget, thing: SpaceOrCollection) -> Any:
-    """Return all things of the same kind."""
-    return managed.spaces if isinstance(thing, Space) else managed.collections
+def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
+    """Return all spaces if the item is a space, else all collections."""
+    return target.spaces if isinstance(item, Space) else target.collections
 
 
-def _move(app: Shell, managed: SpaceTarget, thing: SpaceOrCollection, place: SpacePosition, said: str) -> None:
-    before = space_positions.position_of(thing, _same_kind(managed, thing))
-    if place == before:
-        app.say(f"{title_of(thing)} is already in this position.")
+def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, said: str) -> None:
+    before = space_positions.position_of(item, _same_kind(target, item))
+    if position == before:
+        app.say(f"{title_of(item)} is already in this position.")
         return
-    back = DirectUndo(
-        f"move {title_of(thing)} back",
+    undo = DirectUndo(
+        f"move {title_of(item)} back",
         partial(
             send_plain,
             app.session.live,
-            space_positions.move_operation(thing, before),
-            f"Could not move {title_of(thing)} back",
+            space_positions.move_operation(item, before),
+            f"Could not move {title_of(item)} back",
         ),
-        f"Moved {title_of(thing)} back.",
+        f"Moved {title_of(item)} back.",
     )
-    doing, op = f"move {title_of(thing)}", space_positions.move_operation(thing, place)
-    edit = _list_operation(managed, thing), lambda page: space_positions.list_after_move(page, thing, place)
-    sending = send_plain(app.session.live, op, f"Could not {doing}", edit)
-    app.writes.send(doing, sending, said=said, back=lambda _: back, is_shown=True)
+    doing, op = f"move {title_of(item)}", space_positions.move_operation(item, position)
+    cache_edit = _list_operation(target, item), lambda page: space_positions.list_after_move(page, item, position)
+    sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
+    app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
 
 
-def _list_operation(managed: SpaceTarget, thing: Space | Collection) -> Operation[Any]:
-    name = managed.organization.id
-    return spaces_of(name) if isinstance(thing, Space) else collections_of(name)
+def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
+    name = target.organization.id
+    return spaces_of(name) if isinstance(item, Space) else collections_of(name)

@@ -26,85 +26,89 @@ class SpacePosition:
     after: str = ""
 
 
-def kind_of(thing: SpaceOrCollection) -> str:
-    """Return the kind of a thing in words: `space` or `collection`."""
-    return "space" if isinstance(thing, Space) else "collection"
+def kind_of(item: SpaceOrCollection) -> str:
+    """Return the kind of an item in words: `space` or `collection`."""
+    return "space" if isinstance(item, Space) else "collection"
 
 
-def title_of(thing: SpaceOrCollection) -> str:
+def title_of(item: SpaceOrCollection) -> str:
     """Return the title, or “Untitled”."""
-    return thing.title or "Untitled"
+    return item.title or "Untitled"
 
 
-def siblings(thing: T, things: Sequence[T]) -> list[T]:
-    """Return the things of the same kind in the same collection, including `thing`, in order."""
-    return [each for each in things if each.parent == thing.parent]
+def siblings(item: T, items: Sequence[T]) -> list[T]:
+    """Return the spaces or collections in the same collection, including `item`, in order."""
+    return [each for each in items if each.parent == item.parent]
 
 
-def position_of(thing: T, things: Sequence[T]) -> SpacePosition:
+def position_of(item: T, items: Sequence[T]) -> SpacePosition:
     """Return the current position, to undo a move."""
-    row = [each.id for each in siblings(thing, things)]
-    at = row.index(thing.id) if thing.id in row else 0
+    sibling_ids = [each.id for each in siblings(item, items)]
+    at = sibling_ids.index(item.id) if item.id in sibling_ids else 0
     if at > 0:
-        return SpacePosition(thing.parent, after=row[at - 1])
-    return SpacePosition(thing.parent, before=row[1]) if len(row) > 1 else SpacePosition(thing.parent)
+        return SpacePosition(item.parent, after=sibling_ids[at - 1])
+    return SpacePosition(item.parent, before=sibling_ids[1]) if len(sibling_ids) > 1 else SpacePosition(item.parent)
 
 
-def position_at_step(thing: T, things: Sequence[T], step: int) -> SpacePosition | None:
+def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
     """Return the position one step up (-1) or down (1). None if there is none."""
-    row = [each.id for each in siblings(thing, things)]
-    to = row.index(thing.id) + step if thing.id in row else -1
-    if not 0 <= to < len(row):
+    sibling_ids = [each.id for each in siblings(item, items)]
+    target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
+    if not 0 <= target < len(sibling_ids):
         return None
-    return SpacePosition(thing.parent, before=row[to]) if step < 0 else SpacePosition(thing.parent, after=row[to])
+    return (
+        SpacePosition(item.parent, before=sibling_ids[target])
+        if step < 0
+        else SpacePosition(item.parent, after=sibling_ids[target])
+    )
 
 
-def move_operation(thing: SpaceOrCollection, place: SpacePosition) -> spaces.Move | collections.Move:
+def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.Move | collections.Move:
     """Return the operation that moves a space or collection to a position."""
-    is_space = isinstance(thing, Space)
+    is_space = isinstance(item, Space)
 
     def pointer(name: str) -> SpacePointer | CollectionPointer:
         return SpacePointer(space=name) if is_space else CollectionPointer(collection=name)
 
-    values: dict[str, object] = {"parent": place.parent}
-    if place.before:
-        values["position"] = Position(before=pointer(place.before))
-    elif place.after:
-        values["position"] = Position(after=pointer(place.after))
-    if isinstance(thing, Space):
-        return spaces.Move.model_validate({"at": thing.ref, **values})
-    return collections.Move.model_validate({"at": CollectionRef(collection_id=thing.id), **values})
+    values: dict[str, object] = {"parent": position.parent}
+    if position.before:
+        values["position"] = Position(before=pointer(position.before))
+    elif position.after:
+        values["position"] = Position(after=pointer(position.after))
+    if isinstance(item, Space):
+        return spaces.Move.model_validate({"at": item.ref, **values})
+    return collections.Move.model_validate({"at": CollectionRef(collection_id=item.id), **values})
 
 
-def list_after_move(page: ListPage[T], thing: T, place: SpacePosition) -> ListPage[T]:
-    """Return the cached list of all things of a kind, as it is after a move."""
-    now = next((each for each in page.items if each.id == thing.id), None)
-    if now is None:
+def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
+    """Return the cached list of all spaces or all collections, as it is after a move."""
+    current = next((each for each in page.items if each.id == item.id), None)
+    if current is None:
         return page
-    others = [each for each in page.items if each.id != thing.id]
+    others = [each for each in page.items if each.id != item.id]
     ids = [each.id for each in others]
-    if place.before in ids:
-        at = ids.index(place.before)
-    elif place.after in ids:
-        at = ids.index(place.after) + 1
+    if position.before in ids:
+        at = ids.index(position.before)
+    elif position.after in ids:
+        at = ids.index(position.after) + 1
     else:
         at = len(others)
-    others.insert(at, now.model_copy(update={"parent": place.parent}))
+    others.insert(at, current.model_copy(update={"parent": position.parent}))
     return page.model_copy(update={"items": tuple(others)})
 
 
-def possible_parents(thing: SpaceOrCollection, folders: Sequence[Collection]) -> list[tuple[Collection, int]]:
-    """Return the collections that can contain a thing, in tree order, each with its depth. A collection cannot contain
+def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
+    """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot contain
     itself or its ancestors."""
     found: list[tuple[Collection, int]] = []
-    known = {each.id for each in folders}
+    ids = {each.id for each in collections}
 
-    def within(parent: str | None, depth: int) -> None:
-        for each in folders:
-            above = each.parent if each.parent in known else None
-            if above == parent and each.id != thing.id:
+    def add_children(parent: str | None, depth: int) -> None:
+        for each in collections:
+            parent_id = each.parent if each.parent in ids else None
+            if parent_id == parent and each.id != item.id:
                 found.append((each, depth))
-                within(each.id, depth + 1)
+                add_children(each.id, depth + 1)
 
-    within(None, 0)
+    add_children(None, 0)
     return found

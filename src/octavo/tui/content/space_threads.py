@@ -59,10 +59,15 @@ class SpaceThreads:
             )
             known = threads if self._are_loaded else None
             side_panel.show(
-                view.document, known, page, whole=whole, since=self._anchors.block_change, unsent=self.drafts_in
+                view.document,
+                known,
+                page,
+                whole=whole,
+                block_change=self._anchors.block_change,
+                drafts_in=self.drafts_in,
             )
         if self._refresh_error:
-            side_panel.fail_threads(self._refresh_error, known=self._are_loaded)
+            side_panel.show_threads_error(self._refresh_error, known=self._are_loaded)
 
     # Unsent drafts
 
