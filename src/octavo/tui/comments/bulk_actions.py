@@ -107,7 +107,9 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if resolves else "")
     excerpt = " · ".join(thread_actions.thread_label(each.comment) for each in threads)
-    thread_actions.compose(app, threads[0].at, shared_key, title, excerpt, send, start=initial_text)
+    from octavo.tui.comments.composer import open_composer  # lazy: the text area
+
+    open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, start=initial_text)
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:

@@ -18,21 +18,29 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
+from octavo.documents.suggestions import suggestion_fence
+from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, MemberSuggestions, emoji_prefix
 from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
-from octavo.tui.shell.dialog_draft import why_not_saved
+from octavo.tui.reader.markdown_preview import preview
+from octavo.tui.render.threads import quote_excerpt
+from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
 from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.text_inputs import SEARCHED, TextEditor
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
+    from octavo.api.places import Discussion
     from octavo.api.users import User
     from octavo.documents.emoji import NamedEmoji
+    from octavo.tui.shell.shell import Shell
 
 _QUOTED_LINES = 3
 _SAVED_MESSAGE = "draft saved · clear the text to discard it"
@@ -305,9 +313,6 @@ class Composer(Dialog[str | None]):
         row, column = text_area.cursor_location
         if ":" not in text_area.document.get_line(row)[:column]:
             return
-        # lazy: the names of emoji, rarely needed
-        from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, emoji_prefix
-
         prefix = emoji_prefix(text_area.get_text_range((0, 0), (row, column)))
         start = (row, column - len(prefix))
         if not prefix:
@@ -361,8 +366,6 @@ class Composer(Dialog[str | None]):
 
     def insert_quick_reply(self) -> None:
         """Ask for a quick reply and insert it."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
 
         def on_chosen(text: str | None) -> None:
             if text is not None and not self.text_area.read_only:
@@ -424,8 +427,6 @@ class Composer(Dialog[str | None]):
 
     def mention_member(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""
-        from octavo.tui.comments.autocomplete import Autocomplete, MemberSuggestions
-
         text_area = self.text_area
         if self._members is None or text_area.read_only:
             return
@@ -463,6 +464,55 @@ class Composer(Dialog[str | None]):
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
         self.query_one(Frame).name_it(title, self._keys())
+
+
+def open_composer(
+    app: Shell,
+    at: Discussion,
+    draft_key: str,
+    title: str,
+    send: Callable[[str], None],
+    *,
+    excerpt: str = "",
+    start: str = "",
+    add_to_review: Callable[[str], None] | None = None,
+    source: str = "",
+    verb: str = "send",
+    is_recoverable: bool = True,
+) -> None:
+    """Open a composer about `excerpt` and call `send` with its text, or `add_to_review` if the text is added to the
+    pending review.
+
+    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft. `source` is
+    the Markdown that a suggested change starts with. With `is_recoverable`, a text that the external editor left behind
+    after a crash can be found again.
+    """
+    dialog_draft = DialogDraft(app, draft_key, start)
+
+    def on_closed(text: str | None) -> None:
+        if text and composer.is_pending and add_to_review is not None:
+            add_to_review(text)
+        elif text:
+            send(text)
+
+    composer = Composer(
+        title,
+        quoted=quote_excerpt(excerpt),
+        draft=dialog_draft.text,
+        save_draft=dialog_draft.save,
+        save_draft_now=dialog_draft.save_now,
+        is_saved=dialog_draft.is_saved,
+        save_error=lambda: dialog_draft.trouble,
+        verb=verb,
+        preview=preview,
+        editing_folder=app.settings.state_folder / "editing",
+        file_note=FileNote(title, draft_key, app.session.state.namespace) if is_recoverable else None,
+        members=MentionCandidates(app, at),
+        can_add_to_review=add_to_review is not None,
+        suggestion=suggestion_fence(source) if source else "",
+        replies=app.settings.quick_replies,
+    )
+    app.push_screen(composer, on_closed)
 
 
 def _normalize_lines(text: str) -> str:

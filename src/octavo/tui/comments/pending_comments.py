@@ -11,7 +11,6 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import OutboxEntry
-from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
@@ -52,34 +51,18 @@ def describe_pending(pending: tuple[OutboxEntry, ...], titles: Mapping[str, str]
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
-    from octavo.tui.comments.composer import Composer
-    from octavo.tui.comments.mentions import MentionCandidates
-    from octavo.tui.reader.markdown_preview import preview
+    from octavo.tui.comments.composer import open_composer  # lazy: the text area
 
     draft_key = f"held {entry.id}"
-    dialog_draft = DialogDraft(app, draft_key, entry.facts.text)
 
-    def on_closed(text: str | None) -> None:
-        if text:
-            op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
-            edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, draft_key)
-            app.writes.change(LocalChange("edit the comment", edit), said="Edited the pending comment.")
+    def save(text: str) -> None:
+        op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
+        edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, draft_key)
+        app.writes.change(LocalChange("edit the comment", edit), said="Edited the pending comment.")
 
     assert isinstance(entry.at, ChangeRequestRef)
-    composer = Composer(
-        "Edit a pending comment",
-        draft=dialog_draft.text,
-        save_draft=dialog_draft.save,
-        save_draft_now=dialog_draft.save_now,
-        is_saved=dialog_draft.is_saved,
-        save_error=lambda: dialog_draft.trouble,
-        verb="save",
-        preview=preview,
-        editing_folder=app.settings.state_folder / "editing",
-        members=MentionCandidates(app, entry.at),
-        replies=app.settings.quick_replies,
-    )
-    app.push_screen(composer, on_closed)
+    title, text = "Edit a pending comment", entry.facts.text
+    open_composer(app, entry.at, draft_key, title, save, start=text, verb="save", is_recoverable=False)
 
 
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:

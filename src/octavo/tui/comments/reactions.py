@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
+from unicodedata import name
 
 from octavo.documents.emoji import code_of, sign_of
 from octavo.tui.comments.autocomplete import EmojiSuggestions, emoji_label
@@ -98,8 +99,6 @@ def choose_emoji(
 
 def _reaction_label(code: str, common: dict[str, str]) -> str:
     """Return an emoji and its meaning as a reaction, else its Unicode name."""
-    from unicodedata import name
-
     sign = sign_of(code)
     meaning = common.get(code) or (name(sign[0], "").lower() if sign else "") or code
     return emoji_label(sign, meaning)

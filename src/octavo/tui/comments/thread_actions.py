@@ -13,9 +13,7 @@ from octavo.data.comment_text import plain_text
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import sign_of
-from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
-from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.widgets.wording import plural
 
@@ -244,68 +242,20 @@ def _compose(
     def add_to_review(text: str) -> None:
         app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), in_review=True)
 
-    can_hold = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
-    compose(
+    from octavo.tui.comments.composer import open_composer  # lazy: the text area
+
+    can_add_to_review = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
+    open_composer(
         app,
         at,
         draft_key,
         title,
-        excerpt,
         send,
+        excerpt=excerpt,
         start=start,
-        add_to_review=add_to_review if can_hold else None,
+        add_to_review=add_to_review if can_add_to_review else None,
         source=source,
     )
-
-
-def compose(
-    app: Shell,
-    at: Discussion,
-    draft_key: str,
-    title: str,
-    excerpt: str,
-    send: Callable[[str], None],
-    *,
-    start: str = "",
-    add_to_review: Callable[[str], None] | None = None,
-    source: str = "",
-) -> None:
-    """Open a composer about `excerpt` and call `send` with its text, or `add_to_review` if the text is added to the pending
-    review.
-
-    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft. `source` is the
-    Markdown that a suggested change starts with.
-    """
-    from octavo.tui.comments.composer import Composer
-    from octavo.tui.comments.mentions import MentionCandidates
-    from octavo.tui.reader.markdown_preview import preview
-    from octavo.tui.terminal.external_editor import FileNote
-
-    dialog_draft, state = DialogDraft(app, draft_key, start), app.session.state
-
-    def on_closed(text: str | None) -> None:
-        if text and composer.is_pending and add_to_review is not None:
-            add_to_review(text)
-        elif text:
-            send(text)
-
-    composer = Composer(
-        title,
-        quoted=quote_excerpt(excerpt),
-        draft=dialog_draft.text,
-        save_draft=dialog_draft.save,
-        save_draft_now=dialog_draft.save_now,
-        is_saved=dialog_draft.is_saved,
-        save_error=lambda: dialog_draft.trouble,
-        preview=preview,
-        editing_folder=app.settings.state_folder / "editing",
-        file_note=FileNote(title, draft_key, state.namespace),
-        members=MentionCandidates(app, at),
-        can_add_to_review=add_to_review is not None,
-        suggestion=suggestion_fence(source) if source else "",
-        replies=app.settings.quick_replies,
-    )
-    app.push_screen(composer, on_closed)
 
 
 def thread_label(comment: Comment) -> str:

@@ -11,6 +11,7 @@ from octavo.api.places import Discussion
 from octavo.tui.comments import bulk_actions, thread_actions
 from octavo.tui.comments.bulk_actions import BulkSelection
 from octavo.tui.comments.thread_filters import Thread
+from octavo.tui.shell.outside import open_outside, said_without_address
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -134,14 +135,10 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
 def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
     if target.url and not app.session.is_here:
         return None
-    from octavo.tui.shell.outside import said_without_address
-
     return said_without_address(app, "comment")
 
 
 def _open_in_browser(app: Shell, target: ThreadTarget) -> None:
-    from octavo.tui.shell.outside import open_outside
-
     open_outside(app, target.url)
 
 

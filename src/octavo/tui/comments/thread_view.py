@@ -25,9 +25,11 @@ from octavo.documents.suggestions import suggestions
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, ThreadTarget, is_own_comment
+from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
+from octavo.tui.render.wrap import wrap
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
@@ -261,8 +263,6 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def _lay_out_heading(self, comment: Comment, width: int) -> list[Line]:
         """Return the lines that show where the thread is, and the text of its block."""
-        from octavo.tui.render.wrap import wrap
-
         styles, target = self._line_styles, comment.target
         lines = [Line(truncate([Piece(" "), Piece(self._title, styles.strong)], width))]
         text = " ".join((target.node.preview or "").split()) if target.node is not None else ""
@@ -278,7 +278,6 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def _message_lines(self, message: Comment | Reply, width: int) -> list[Line]:
         from octavo.documents.parse import parse
-        from octavo.tui.render.layout import lay_out
 
         styles, is_reply = self._line_styles, isinstance(message, Reply)
         indent = 3 if is_reply else 0
@@ -335,8 +334,6 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         drafts = [each for each in self.target_drafts if each.draft_key]
         if not drafts:
             return []
-        from octavo.tui.render.wrap import wrap
-
         styles, lines = self._line_styles, []
         for each in drafts:
             text = " ".join((self.shell.session.drafts.get(each.draft_key) or "").split())
@@ -366,8 +363,6 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def _reply_status_lines(self) -> list[Line]:
         """Return the lines that say why not all replies are shown."""
-        from octavo.tui.render.wrap import wrap
-
         styles, more = self._line_styles, self._replies.value.next if self._replies.value else None
         if self._replies.error is not None:
             heading = "load" if self._replies.value is None else "refresh"

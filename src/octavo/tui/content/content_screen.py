@@ -18,10 +18,10 @@ from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscu
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation
 from octavo.tui.content.open_space import OpenSpace
+from octavo.tui.content.reading_history import VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_list import SpaceList
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.content.visit import VisitedPage
 from octavo.tui.reader.link_following import copy_address, follow
 from octavo.tui.reader.link_names import look_for_new_specifications, name_again
 from octavo.tui.reader.page_view import PageView

@@ -11,6 +11,7 @@ from octavo.tui.shell.outside import address_of_page, open_address, said_without
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.writing.page_drafts import unsent_pages
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -120,9 +121,6 @@ class CursorTarget:
         return drafts or [UnsentText("page", None)] * (page[0] in self.editor_drafts)
 
     def look_for_unsent(self) -> None:
-        # lazy: reads the database, only needed when the pages are shown
-        from octavo.tui.writing.page_drafts import unsent_pages
-
         space, pages, app = self._open_space.space, self._open_space.pages, self._open_space.shell
         if space is None or pages is None or not app.has_session:
             return

@@ -20,7 +20,7 @@ from octavo.api.links import Link, Location
 from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
-from octavo.tui.content.link_locations import location_key, open_location, page_title, page_trails
+from octavo.tui.content.links import location_key, open_location, page_title, page_trails
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.shell.exporting import save_file
 from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words

@@ -19,9 +19,9 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
-from octavo.tui.content.link_locations import location_key, open_location, page_title, page_trails, target_in_page
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.list_view import SECTIONS, ListView
+from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.changing_text import ChangingText
@@ -64,6 +64,48 @@ class LinkLocation:
     @property
     def key(self) -> str:
         return f"{location_key(self.location)} {self.kind} {self.target} {self.url}"
+
+
+def target_in_page(location: Location) -> str:
+    """Return the block or heading of a location. Empty if it is the whole page."""
+    inside = location.internal_location
+    return (inside.node or inside.anchor or "") if inside is not None else ""
+
+
+def location_key(location: Location) -> str:
+    """Return the key that identifies a location on a page."""
+    return f"{location.page.id if location.page else ''} {target_in_page(location)}"
+
+
+def page_title(location: Location) -> str:
+    """Return the title of the page of a location."""
+    return (location.page.title if location.page else "") or "Untitled"
+
+
+def page_trails(tree: PageTree) -> dict[str, str]:
+    """Return the titles of the ancestors of each page, from the root, joined by ›. Empty for pages at the root."""
+    found: dict[str, str] = {}
+    waiting = [(page, "") for page in tree.pages]
+    while waiting:
+        page, above = waiting.pop()
+        found[page.id] = above
+        title = page.title or "Untitled"
+        waiting += [(each, f"{above} › {title}" if above else title) for each in page.pages]
+    return found
+
+
+def open_location(app: Shell, space_id: str, location: Location) -> None:
+    """Open the page of a location at its block."""
+    page = location.page
+    if page is None:
+        app.say("Could not open the page: the server did not return the page. Press r to refresh.", tone="care")
+    elif page.type != "document":
+        app.say(
+            f"“{page_title(location)}” is not a page, so it cannot be opened. Edit the item in the table of contents.",
+            tone="care",
+        )
+    else:
+        app.go(ToPage(space_id, page.id, target_in_page(location)))
 
 
 def _why_no_url(app: Shell, item: LinkLocation) -> str | None:

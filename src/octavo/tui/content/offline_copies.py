@@ -9,13 +9,13 @@ from octavo.api.spaces import Space
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import in_a_line, plural
 
 if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 
 def download(app: Shell, space: Space) -> None:
@@ -46,7 +46,6 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
     if not size.is_large:
         start()
         return
-    from octavo.tui.widgets.confirm import Confirm
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -73,7 +72,6 @@ def remove(app: Shell, space_id: str) -> None:
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
     """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
-    from octavo.tui.widgets.confirm import Confirm
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:

@@ -11,10 +11,9 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.navigation import Navigation, TreeName
-from octavo.tui.content.reading_history import ReadingHistory
+from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
-from octavo.tui.content.visit import VisitedPage
 from octavo.tui.reader.link_following import follow_link_page
 from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView

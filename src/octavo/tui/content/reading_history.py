@@ -1,12 +1,12 @@
-"""Reading positions on pages, kept over restarts."""
+"""Visited pages, and the reading positions on them, which are kept over restarts."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.reading_position import ReadingPositions
+from octavo.tui.render.reading_position import ReadingPosition, ReadingPositions
 from octavo.tui.terminal.textual_internals import is_being_removed
 
 if TYPE_CHECKING:
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 
 SAVE_DELAY = 2.0
 """Seconds after a movement until the reading position is saved."""
+
+
+class VisitedPage(NamedTuple):
+    """A visited page, and the reading position in it."""
+
+    space: str
+    page: str
+    position: ReadingPosition | None
+    """None if the page was not visible."""
 
 
 class ReadingHistory:

@@ -19,20 +19,21 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from octavo.api import search, urls
+from octavo.api import comments, search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.folding import Range, fold
 from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.searchable import mentions, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
+from octavo.tui.shell.outside import open_outside, said_without_address
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -124,15 +125,11 @@ def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
     if hit is None:
         return "Select a result first."
     if not hit.url or app.session.is_here:
-        from octavo.tui.shell.outside import said_without_address
-
         return said_without_address(app, hit.kind)
     return None
 
 
 def _open_in_browser(app: Shell, view: SearchScreen) -> None:
-    from octavo.tui.shell.outside import open_outside
-
     if (hit := view.rows.item) is not None:
         open_outside(app, hit.url)
 
@@ -597,8 +594,6 @@ class SearchScreen(Dialog[None]):
         if hit.kind == "thread" and hit.indexed is not None:
             self._open_thread(hit.indexed)
         elif hit.kind == "change request":
-            from octavo.api.places import ChangeRequestRef
-
             self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
         elif hit.kind == "collection":
             self.shell.go(ToCollection(hit.id))
@@ -611,8 +606,6 @@ class SearchScreen(Dialog[None]):
         The dialog is closed first: views cannot be opened from a dialog. A click is handled by this dialog, which
         cannot await its own closing.
         """
-        from octavo.api import comments
-
         shell = self.shell
         op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
         known = shell.session.live.peek(op).value

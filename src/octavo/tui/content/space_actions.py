@@ -25,7 +25,9 @@ from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import Confirm, Confirmed
 from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import long_age, plural
@@ -35,7 +37,6 @@ from octavo.tui.writing.target_request import TargetRequest
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
 
 Action = Callable[[], object]
 
@@ -155,8 +156,6 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
 
 
 def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
-    from octavo.tui.widgets.confirm import Confirm
-
     live, name, organization = app.session.live, title_of(item), target.organization
     position = space_positions.position_of(item, target.spaces if isinstance(item, Space) else target.collections)  # type: ignore[type-var]  # both have the same kind
 
@@ -318,8 +317,6 @@ async def _show_git_info(app: Shell, space: Space) -> None:
     choices = [Choice(value, name, detail=value) for name, value in facts if value]
 
     def on_chosen(value: str | None) -> None:
-        from octavo.tui.terminal import clipboard
-
         if value is not None:
             clipboard.copy(app, value, "Copied the value.")
 

@@ -21,14 +21,23 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def move_by(app: Shell, target: SpaceTarget, by: int) -> None:
-    """Move the selected space or collection one place up (-1) or down (1)."""
+def move_up(app: Shell, target: SpaceTarget) -> None:
+    """Move the selected space or collection one place up."""
+    _move_by(app, target, -1)
+
+
+def move_down(app: Shell, target: SpaceTarget) -> None:
+    """Move the selected space or collection one place down."""
+    _move_by(app, target, 1)
+
+
+def _move_by(app: Shell, target: SpaceTarget, step: int) -> None:
     item = target.selected
     if (
         item is not None
-        and (position := space_positions.position_at_step(item, _same_kind(target, item), by)) is not None
+        and (position := space_positions.position_at_step(item, _same_kind(target, item), step)) is not None
     ):
-        _move(app, target, item, position, f"Moved {title_of(item)} {'up' if by < 0 else 'down'}.")
+        _move(app, target, item, position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
 
 
 def choose_parent(app: Shell, target: SpaceTarget) -> None:
