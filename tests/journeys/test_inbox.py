@@ -533,7 +533,7 @@ async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_come
     monkeypatch.setattr("octavo.tui.inbox.inbox.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
-        at, title = next((row.about, row.title) for row in rows if isinstance(row.about, ChangeRequestRef))
+        at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
         await stand_on(run, title)
         standings = view(run).standings
         await run.until(lambda: at.change_request_id in standings._followed, "come to rest")

@@ -91,7 +91,7 @@ class SuggestionDiffs:
         ref = RevisionRef(space_id=at.space_id, revision_id=revision) if revision else at
         op = content.GetPage(at=ref, page_id=page, format="markdown")
         try:
-            found = await (live.known(op) if revision else live.fetch(op))
+            found = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
             return  # The view then shows the suggestion as plain Markdown.
         source = await asyncio.to_thread(find_block_source, found.markdown or "", key)

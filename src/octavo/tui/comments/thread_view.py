@@ -442,7 +442,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         """Select the message `step` messages after the selected one. Beyond the end, load more replies."""
         self._select(self._cursor + step)
         if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
-            self.shell.background(self.shell.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
+            self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_by_page(self, direction: int) -> bool:
         """Scroll one page. Return False at the end in that direction."""

@@ -92,7 +92,8 @@ class PageRevisionFinder:
             try:
                 # Not cached: a revision holds the whole page tree, and one line of it is used.
                 revision, changed = await asyncio.gather(
-                    self._live.send(content.Get(at=at)), self._live.known(content.ListChanges(at=at, limit=1000))
+                    self._live.send(content.Get(at=at)),
+                    self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
                 )
             except NotFound:  # You may not see revisions before this one.
                 self._next = None

@@ -29,7 +29,7 @@ _MOST_READ = 32 << 20
 async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
     """What an organization has filed under `slug`, read; or why it cannot be."""
     try:
-        found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
+        found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
             trouble=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
@@ -56,7 +56,7 @@ async def at_address(
     try:
         if isinstance(target, links.ToFile) and place is not None:
             return await _file(session, place, target)
-        known = await session.live.known(openapi.List(at=at, limit=100))
+        known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"Could not load the OpenAPI specification {address}: {error}")
     slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
