@@ -18,8 +18,8 @@ from octavo.api.operation import Listing, Operation
 from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
 from octavo.api.wrong_values import about_null, sentence
-from octavo.cli.access import resolve, signed_in
-from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, read_settings, why_read_only, write_out
+from octavo.cli.access import read_settings, resolve, signed_in
+from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, why_read_only, write_out
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings

@@ -11,14 +11,11 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from octavo import __version__
 from octavo.cli.cast import CAST, DEFAULT
 from octavo.cli.last_words import guard_the_rest
-
-if TYPE_CHECKING:
-    from octavo.settings import Settings
 
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
 
@@ -89,15 +86,6 @@ def tell(*sentences: str) -> None:
             sys.stderr.flush()
         except OSError:
             _abandon(sys.stderr)  # the exit code still reports the failure
-
-
-def read_settings() -> Settings:
-    """Return the settings for a command other than the app, and say on stderr what is wrong with them."""
-    from octavo import settings  # lazy: not every command has settings
-
-    found = settings.read(os.environ)
-    tell(*found.problems)
-    return found
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:

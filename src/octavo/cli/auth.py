@@ -9,8 +9,8 @@ import os
 import sys
 
 from octavo.api.errors import ApiError, Unauthorized
-from octavo.cli.access import home_of
-from octavo.cli.arguments import NOT_SIGNED_IN, Failure, read_settings, tell, write_out
+from octavo.cli.access import home_of, read_settings
+from octavo.cli.arguments import NOT_SIGNED_IN, Failure, tell, write_out
 from octavo.client import keys, profiles, signing_in
 from octavo.client.accounts import Accounts
 from octavo.client.credentials import StoreUnavailable
@@ -81,7 +81,7 @@ def _typed(options: argparse.Namespace, host: str) -> str:
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
-    from octavo.cli.sessions import sign_out
+    from octavo.cli.sessions import sign_out  # lazy: the data layer, not needed to sign in
 
     gone = signing_in.logout(home_of(settings).patient(tell), options.profile)
     accounts = Accounts(settings.state_folder)

@@ -6,6 +6,10 @@ import argparse
 import re
 from collections.abc import Mapping
 
+import shtab
+
+from octavo.api.operation import load
+from octavo.api.wire import body_fields, query_fields, routes
 from octavo.cli.arguments import commands_of, parser, write_out
 from octavo.help import TOPICS
 
@@ -19,8 +23,6 @@ def run(options: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """Return the script for a shell. It contains all names, so completing starts no program."""
-    import shtab
-
     top = parser()
     (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
     # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
@@ -36,9 +38,6 @@ def script(shell: str) -> str:
 
 def taken() -> dict[str, list[str]]:
     """Return the parameters of each operation by its name, path parameters first."""
-    from octavo.api.operation import load
-    from octavo.api.wire import body_fields, query_fields, routes
-
     found: dict[str, list[str]] = {}
     for spec in load().values():
         in_path = [name for route in routes(spec) for name in re.findall(r"{(\w+)}", route.path)]

@@ -7,6 +7,7 @@ cleanup at exit, and the logs of libraries.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,6 @@ def _in_a_thread(told: ExceptHookArgs) -> None:
 
 
 def _tell(before: str, error: BaseException) -> None:
-    from contextlib import suppress
     from traceback import format_exception
 
     from octavo.api.safety import text

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
+import getpass
 import os
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
-from contextlib import aclosing, suppress
-from copy import copy
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from pydantic import SecretStr
 
-from octavo.api.activity import KEY, Activity
-from octavo.api.errors import ApiError, LocalFailure, Unauthorized
-from octavo.api.operation import SPECS, Operation
-from octavo.cli import platforms
+from octavo.api.errors import Unauthorized
 from octavo.cli.arguments import tell
 from octavo.cli.cast import CAST, DEFAULT
+from octavo.cli.late_client import LateClient, LatePlatform
 from octavo.cli.open_folder import OpenFolder
-from octavo.cli.platforms import Late, Place
+from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
+from octavo.client.accounts import Accounts
 from octavo.client.origin import host_of, is_loopback, triple
+from octavo.client.threads import aside
 from octavo.data.drafts import Drafts
 from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
@@ -41,8 +38,8 @@ from octavo.tui.shell.session import Account, Acting, Opening, Session, SignedIn
 
 if TYPE_CHECKING:
     from octavo.client import signing_in
-    from octavo.client.client import Client
     from octavo.client.profiles import Access
+    from octavo.server.app import Platform
 
 T = TypeVar("T")
 
@@ -52,139 +49,10 @@ SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
 """Seconds after which an unanswered request has taken effect or never will: on this machine, and on other servers."""
 
 
-class LateClient:
-    """A client that is created at the first request, after the first screen is painted.
-
-    The client needs imports that the first screen does not need, and a keyring may take seconds to respond.
-    """
-
-    def __init__(
-        self,
-        origin: str,
-        key: Callable[[Callable[[str], None]], SecretStr],
-        *,
-        ca_file: Path | None = None,
-        platform: Late | None = None,
-        read_only: str = "",
-        learn: Callable[[str], None] | None = None,
-    ) -> None:
-        """`platform` replaces the server at `origin`. `read_only` is the message for a refused write, empty to allow
-        writes.
-
-        `key` reads the API key in a thread, and reports what it is waiting for to its argument. Raises
-        StoreUnavailable, or Unauthorized. `learn` is called in a thread with the id of the signed-in user, after each
-        response that contains it.
-        """
-        self.read_only = read_only
-        self._learn = learn
-        self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
-        self._client: Client | None = None
-        self._reading: asyncio.Task[SecretStr] | None = None
-        """The running attempt to read the key. All requests that start meanwhile share its result."""
-        self._reading_since = 0.0
-        self._unread: Activity | None = None
-        """The last attempt to read the key, if it is running or has failed."""
-        self._open = asyncio.Event()
-
-    def open(self) -> None:
-        """Allow requests."""
-        self._open.set()
-
-    async def __call__(self, op: Operation[T]) -> T:
-        await self._open.wait()
-        answer = await (await self.client())(op)
-        if self._learn is not None:
-            from octavo.api.users import User
-            from octavo.client.threads import aside
-
-            learn, who = self._learn, SPECS[type(op)].name == "users.Me" and answer
-            if isinstance(who, User):
-                await aside(lambda: learn(who.id))
-        return answer
-
-    async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes at a URL from a response, as they arrive."""
-        await self._open.wait()
-        async with aclosing((await self.client()).download(url, most)) as chunks:
-            async for chunk in chunks:
-                yield chunk
-
-    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Send a file to a URL from a response."""
-        await self._open.wait()
-        await (await self.client()).upload(url, content, size, kind)
-
-    async def client(self) -> Client:
-        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read."""
-        from octavo.client.client import Client
-
-        if self._client is None:
-            if self._reading is None or self._reading.done():
-                self._reading = asyncio.create_task(self._read_key())
-                # Every request may have been cancelled before the key is read.
-                self._reading.add_done_callback(lambda task: task.cancelled() or task.exception())
-                self._reading_since = monotonic()
-            try:
-                key = await asyncio.shield(self._reading)
-            except ApiError as error:
-                raise copy(error) from None  # Each request raises its own copy, with its own traceback.
-            if self._client is None:  # The first request that continues creates the client.
-                self._client = Client(
-                    self._origin,
-                    key,
-                    ca_file=self._ca_file,
-                    transport=self._platform,
-                    read_only=self.read_only,
-                )
-        return self._client
-
-    async def _read_key(self) -> SecretStr:
-        from octavo.client.credentials import StoreUnavailable
-        from octavo.client.threads import aside
-
-        def note(sentence: str) -> None:
-            ms = (monotonic() - self._reading_since) * 1000
-            self._unread = Activity(datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0)
-
-        try:
-            return await aside(lambda: self._key(note))
-        except StoreUnavailable as error:
-            note(str(error))
-            raise LocalFailure(str(error)) from error
-        except Unauthorized as error:
-            note(str(error))
-            raise
-
-    @property
-    def activity(self) -> tuple[Activity, ...]:
-        if self._client is not None:
-            return tuple(self._client.activity)
-        return () if self._unread is None else (self._unread,)
-
-    @property
-    def low(self) -> float:
-        return self._client.low if self._client else 0.0
-
-    @property
-    def waited(self) -> float:
-        if self._client is not None:
-            return self._client.waited
-        is_reading = self._reading is not None and not self._reading.done()
-        return monotonic() - self._reading_since if is_reading else 0.0
-
-    async def aclose(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-        if self._client is not None:
-            await self._client.aclose()
-        if self._platform is not None:
-            self._platform.close()
-
-
 def embedded(
     settings: Settings,
-    place: Place,
-    late: Late,
+    folder: PlatformFolder,
+    platform: LatePlatform,
     *,
     kind: Literal["demo", "folder"],
     label: str,
@@ -193,10 +61,10 @@ def embedded(
 ) -> Session:
     """Return a session on a platform in this process."""
     try:
-        key = place.key()
+        key = folder.key()
     except OSError as error:
-        raise ValueError(place.why_not(error)) from error
-    client = LateClient(platforms.ORIGIN, lambda _: key, platform=late, read_only=read_only)
+        raise ValueError(folder.why_not_opened(error)) from error
+    client = LateClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
     return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_AT_HOME)
 
 
@@ -214,49 +82,60 @@ def demo(
 
     Raises OSError if the data cannot be stored, ValueError if the demo is open in another process and cannot be `reset`.
     """
-    place = platforms.demo_place(settings, large=large, role=role)
+    folder = demo_folder(settings, large=large, role=role)
     if reset:
-        _reset(settings, place, large=large)
+        _reset(settings, folder, large=large)
+
+    def build() -> Platform:
+        from octavo.cli.platforms import build_demo  # lazy: the server, after the first screen
+
+        return build_demo(folder, large=large)
+
     try:
-        let_go = place.hold()
-        if large and not platforms.is_built(place):
-            # Built before the first screen: in the background this would slow down the keyboard and take twice as long.
-            tell("Preparing the large demo. The first time, this takes about half a minute.")
-            made = platforms.build_demo(place, large=True)
-            made.close()
-            made.world.store.close()
+        unlock = folder.lock_shared()
+        if large:
+            _build_large_demo(folder)
     except OSError as error:
-        raise ValueError(place.why_not(error)) from error
-    late = Late(
-        lambda: platforms.build_demo(place, large=large), place=place, latency=latency, fail=fail, on_close=let_go
-    )
+        raise ValueError(folder.why_not_opened(error)) from error
+    late = LatePlatform(build, folder=folder, latency=latency, fail=fail, on_close=unlock)
     session = embedded(
         settings,
-        place,
+        folder,
         late,
         kind="demo",
-        label=f"DEMO as {place.role}" if place.role else "DEMO",
-        namespace=place.namespace,
+        label=f"DEMO as {folder.role}" if folder.role else "DEMO",
+        namespace=folder.namespace,
         read_only=read_only,
     )
     again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    acting = Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role))
+    acting = Acting(tuple(CAST), folder.role or DEFAULT, lambda role: again(role=role))
     return replace(session, acting=acting, again=partial(again, role=role))
 
 
-def _reset(settings: Settings, place: Place, *, large: bool) -> None:
+def _build_large_demo(folder: PlatformFolder) -> None:
+    """Build the large demo if it is new. Building in the background would slow down the keyboard and take twice as long."""
+    from octavo.cli.platforms import build_demo, is_built  # lazy: the server
+
+    if not is_built(folder):
+        tell("Preparing the large demo. The first time, this takes about half a minute.")
+        platform = build_demo(folder, large=True)
+        platform.close()
+        platform.world.store.close()
+
+
+def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
     """Delete all changes in the demo. Raises ValueError if the demo is open in another process, OSError."""
-    let_others = place.hold_alone()
-    if let_others is None:
+    unlock = folder.lock_alone()
+    if unlock is None:
         raise ValueError(
             "Could not reset the demo: it is open in another terminal. Quit Octavo there, then run octavo demo --reset again."
         )
     try:
-        place.clear()
+        folder.clear()
         for each in CAST:
-            forget(settings, platforms.demo_place(settings, large=large, role=each).namespace)
+            delete_local_data(settings, demo_folder(settings, large=large, role=each).namespace)
     finally:
-        let_others()
+        unlock()
 
 
 def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
@@ -266,33 +145,37 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     """
     if not path.is_dir():
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
-    place = platforms.folder_place(settings, path)
-    told = [] if left_out is None else left_out
-    opened = OpenFolder(place, path, person(), told)
-    late = Late(opened.build, place=place, on_close=opened.close)
+    platform_folder = folder_of_pages(settings, path)
+    sentences = [] if left_out is None else left_out
+    opened = OpenFolder(platform_folder, path, person(), sentences)
+    late = LatePlatform(opened.build, folder=platform_folder, on_close=opened.close)
 
-    async def look() -> bool:
-        from octavo.client.threads import aside
+    async def load_changes() -> bool:
+        return await aside(opened.load_changes)
 
-        return await aside(opened.look)
-
-    async def ask() -> Sequence[str]:
+    async def wait_until_loaded() -> Sequence[str]:
         with suppress(OSError):  # Each request reports this error.
             await late.platform()
-        return told
+        return sentences
 
     label = path.resolve().name or str(path)
     session = embedded(
-        settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}", read_only=read_only
+        settings,
+        platform_folder,
+        late,
+        kind="folder",
+        label=label,
+        namespace=f"folder {platform_folder.path}",
+        read_only=read_only,
     )
-    session = replace(session, progress=lambda: opened.progress, look_at_files=look)
-    return replace(session, left_out=ask, again=partial(folder, settings, path, left_out, read_only=read_only))
+    session = replace(session, progress=lambda: opened.progress, look_at_files=load_changes)
+    return replace(
+        session, left_out=wait_until_loaded, again=partial(folder, settings, path, left_out, read_only=read_only)
+    )
 
 
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
     """Return a session for an account on a server. `key` is an API key that was just typed. None to read the stored key."""
-    from octavo.client.accounts import Accounts  # lazy: not needed by the demo
-
     accounts, origin = Accounts(settings.state_folder), access.origin
 
     def read(note: Callable[[str], None]) -> SecretStr:
@@ -333,13 +216,13 @@ def settle_at(origin: str) -> float:
 
 
 @dataclass(frozen=True)
-class Kept:
+class LocalRemains:
     """Counts of the drafts and changes that remain on this machine after signing out."""
 
     drafts: int
-    going_out: int
+    queued: int
     """Queued changes that are sent after the next sign-in."""
-    asked_about: int
+    undecided: int
     """Queued changes that need your decision."""
 
     def sentences(self) -> list[str]:
@@ -348,24 +231,24 @@ class Kept:
         if self.drafts:
             drafts = "1 unsent draft remains" if self.drafts == 1 else f"{self.drafts} unsent drafts remain"
             sentences.append(f"{drafts} on this computer.")
-        if writes := self.going_out:
+        if writes := self.queued:
             queued = "1 change is" if writes == 1 else f"{writes} changes are"
             sentences.append(
                 f"{queued} queued and not sent yet. Octavo sends queued changes when you sign in again. If you sign in "
                 "more than a day later, press ! in Octavo to decide whether to send the changes."
             )
-        if writes := self.asked_about:
+        if writes := self.undecided:
             waiting = "1 change needs" if writes == 1 else f"{writes} changes need"
             sentences.append(f"{waiting} your decision. Sign in again, then press ! in Octavo.")
         return sentences
 
 
-def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> Kept:
+def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
     """Delete the cached data of an account, and with `drafts` also the unsent drafts, but not the queued changes.
 
     `others` are more names under which changes of the same account are stored. Raises NotSaved.
     """
-    _forget_answers(settings, namespace)
+    _clear_caches(settings, namespace)
     left = 0
     waiting: list[OutboxEntry] = []
     for name in (namespace, *others):
@@ -377,14 +260,14 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
             left += len(Drafts(state).all())
         finally:
             state.close()
-    asked_about = [each for each in waiting if each.needs_user or each.state == "pending"]
+    undecided = [each for each in waiting if each.needs_user or each.state == "pending"]
     refused = [each for each in waiting if each.state == "failed" and not each.needs_user]
-    return Kept(left, len(waiting) - len(asked_about) - len(refused), len(asked_about))
+    return LocalRemains(left, len(waiting) - len(undecided) - len(refused), len(undecided))
 
 
-def forget(settings: Settings, namespace: str) -> None:
+def delete_local_data(settings: Settings, namespace: str) -> None:
     """Delete all local data that is stored under a name. Raises NotSaved."""
-    _forget_answers(settings, namespace)
+    _clear_caches(settings, namespace)
     state = StateDb(settings.state_folder, namespace)
     try:
         state.clear()
@@ -392,10 +275,10 @@ def forget(settings: Settings, namespace: str) -> None:
         state.close()
 
 
-def _forget_answers(settings: Settings, namespace: str) -> None:
-    shelf = ResponseCache(settings.cache_folder, namespace)
-    shelf.clear()
-    shelf.close()
+def _clear_caches(settings: Settings, namespace: str) -> None:
+    cache = ResponseCache(settings.cache_folder, namespace)
+    cache.clear()
+    cache.close()
     SearchIndex(settings.cache_folder, namespace).clear()
     ImageCache(settings.cache_folder, namespace).clear()
     FirstPicture(settings.cache_folder, namespace, "").forget()
@@ -403,7 +286,7 @@ def _forget_answers(settings: Settings, namespace: str) -> None:
 
 @dataclass(frozen=True)
 class Ways:
-    """The ways to open a session from the sign-in screen."""
+    """The ways to open a session from the sign-in screen. Imports of the client are lazy: the demo does not need httpx."""
 
     settings: Settings
     origin: str
@@ -421,7 +304,6 @@ class Ways:
 
     async def keeping(self) -> str:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
-        from octavo.client.threads import aside
 
         try:
             return f"{KEPT_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_NOWHERE_ELSE}"
@@ -452,20 +334,14 @@ class Ways:
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def back(self) -> Session:
-        from octavo.client.threads import aside
-
         if self.again is None:
             raise ValueError("No previous session to go back to.")
         return await aside(self.again)
 
     async def demo(self) -> Session:
-        from octavo.client.threads import aside
-
         return await aside(lambda: demo(self.settings, read_only=self.read_only))
 
     async def folder(self, path: str) -> Session:
-        from octavo.client.threads import aside
-
         return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
 
     def accounts(self) -> Sequence[Account]:
@@ -488,9 +364,7 @@ class Ways:
 
     async def sign_out(self, account: Account) -> Callable[[], Opening]:
         from octavo.client import signing_in
-        from octavo.client.accounts import Accounts
         from octavo.client.profiles import Access
-        from octavo.client.threads import aside
 
         gone = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
 
@@ -526,13 +400,13 @@ def _session(
     state = StateDb(settings.state_folder, namespace)
     for name in left:
         state.adopt(name)
-    shelf = ResponseCache(settings.cache_folder, namespace)
-    index = SearchIndex(settings.cache_folder, namespace, kept=shelf.responses_after)
+    cache = ResponseCache(settings.cache_folder, namespace)
+    index = SearchIndex(settings.cache_folder, namespace, kept=cache.responses_after)
     drafts = Drafts(state)
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
     )
-    live = Live(client, shelf, outbox, index=index, rate_limit_wait=lambda: client.low)
+    live = Live(client, cache, outbox, index=index, rate_limit_wait=lambda: client.low)
     offline = OfflineSpaces(live, state)
 
     def open_() -> None:
@@ -543,7 +417,7 @@ def _session(
         await offline.close()
         await client.aclose()
         index.close()
-        shelf.close()
+        cache.close()
         state.close()
 
     return Session(
@@ -569,8 +443,6 @@ def _session(
 
 def person() -> str:
     """Return the login name of the user."""
-    import getpass
-
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
