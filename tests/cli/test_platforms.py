@@ -17,7 +17,7 @@ from octavo.api import spaces, users
 from octavo.api.errors import LocalFailure, ServerError
 from octavo.api.places import OrganizationRef
 from octavo.cli import sessions
-from octavo.cli.cast import CAST, DEFAULT
+from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LatePlatform
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.cli.platforms import build_demo
@@ -47,24 +47,24 @@ def demo_folder(folder: PlatformFolder, library: Path) -> PlatformFolder:
 
 def test_there_is_a_person_for_each_role_in_the_demo() -> None:
     known = {each.id: each.role for each in (*people.PEOPLE, *people.members())}
-    roles = [known[id] for id in CAST.values()]
+    roles = [known[id] for id in PEOPLE_BY_ROLE.values()]
     assert roles == ["admin", "create", "review", "edit", "comment", "read", None]
-    assert CAST[DEFAULT] == people.DEFAULT_PERSON.id
+    assert PEOPLE_BY_ROLE[DEFAULT_ROLE] == people.DEFAULT_PERSON.id
 
 
 def test_everybody_in_the_demo_has_a_key_of_their_own(demo_folder: PlatformFolder) -> None:
     folder, keys = demo_folder, dict[str, str]()
-    for role in ("", *CAST):
-        theirs = replace(folder, role="" if role == DEFAULT else role)
+    for role in ("", *PEOPLE_BY_ROLE):
+        theirs = replace(folder, role="" if role == DEFAULT_ROLE else role)
         platform = build_demo(theirs)
-        keys[role or DEFAULT] = theirs.key().get_secret_value()
-        who = platform.world.store.user_of(keys[role or DEFAULT])
-        assert who == CAST[role or DEFAULT]
+        keys[role or DEFAULT_ROLE] = theirs.key().get_secret_value()
+        who = platform.world.store.user_of(keys[role or DEFAULT_ROLE])
+        assert who == PEOPLE_BY_ROLE[role or DEFAULT_ROLE]
         member = platform.world.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
         assert not member["disabled"]
         platform.close()
         platform.world.store.close()
-    assert len(set(keys.values())) == len(CAST)
+    assert len(set(keys.values())) == len(PEOPLE_BY_ROLE)
     folder.clear()
     assert not list(folder.path.glob("key*"))
 
@@ -153,4 +153,4 @@ def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(folder: Platf
     ],
 )
 def test_only_this_machine_is_at_home(origin: str, seconds: float) -> None:
-    assert sessions.settle_at(origin) == seconds
+    assert sessions.settle_seconds(origin) == seconds

@@ -14,7 +14,7 @@ from octavo.api.collections import Collection
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
-from octavo.cli.cast import CAST
+from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_moves
@@ -199,7 +199,7 @@ WRITES = {
     )
 }
 """All that can be done with the kinds there are."""
-PEOPLE = {**CAST, **KEEPERS}
+PEOPLE = {**PEOPLE_BY_ROLE, **KEEPERS}
 SHORT = ("administrator", "keeper of a space", "guest")
 """Who may everything, something and next to nothing: what the others may do lies between."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
 from octavo.cli.arguments import FAILED, Failure, tell
-from octavo.cli.last_words import guard_the_rest
+from octavo.cli.traceback_hooks import install_other_hooks
 from octavo.client.origin import DEFAULT
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     os.environ.pop("LINES", None)
     picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)
     try:
-        guard_the_rest()
+        install_other_hooks()
         from octavo.cli.running_app import run_app  # lazy: Textual, after the first picture
 
         code, messages = run_app(settings, options, opening, picture)

@@ -36,7 +36,7 @@ def script(shell: str) -> str:
     return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
 
 
-def taken() -> dict[str, list[str]]:
+def parameter_names() -> dict[str, list[str]]:
     """Return the parameters of each operation by its name, path parameters first."""
     found: dict[str, list[str]] = {}
     for spec in load().values():
@@ -47,7 +47,7 @@ def taken() -> dict[str, list[str]]:
 
 
 def _preamble(shell: str) -> str:
-    operations = taken()
+    operations = parameter_names()
     return _PREAMBLES[shell].format(names=" ".join(operations), cases=_cases(shell, operations))
 
 
@@ -56,8 +56,8 @@ def _cases(shell: str, operations: Mapping[str, list[str]]) -> str:
     lines = []
     for name, values in operations.items():
         words = " ".join(f"{value}=" for value in values)
-        said = f"printf '%s\\n' {words}" if shell == "fish" else f"echo {words}"
-        lines.append(opening.format(name=name) + (said if words else "true") + closing)
+        command = f"printf '%s\\n' {words}" if shell == "fish" else f"echo {words}"
+        lines.append(opening.format(name=name) + (command if words else "true") + closing)
     return "\n".join(lines)
 
 

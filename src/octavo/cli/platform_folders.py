@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import SecretStr
 
 from octavo import redaction
-from octavo.cli.cast import DEFAULT
+from octavo.cli.demo_roles import DEFAULT_ROLE
 from octavo.client.private_files import NotPrivate, private_folder, read_private, write_private
 from octavo.data.database import lock_file
 from octavo.settings import Settings, in_words
@@ -26,7 +26,7 @@ class PlatformFolder:
 
     path: Path
     role: str = ""
-    """Role in the demo whose API key is used (`cli/cast.py`). Empty for the default role."""
+    """Role in the demo whose API key is used (`cli/demo_roles.py`). Empty for the default role."""
     start_over: str = ""
     """Sentence that says how to start over if the data is damaged."""
 
@@ -94,7 +94,7 @@ def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> P
     start_over = (
         f"To start over and discard your changes in the demo, run: octavo demo{' --large' if large else ''} --reset"
     )
-    return PlatformFolder(path, "" if role == DEFAULT else role, start_over)
+    return PlatformFolder(path, "" if role == DEFAULT_ROLE else role, start_over)
 
 
 def folder_of_pages(settings: Settings, folder: Path) -> PlatformFolder:

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from octavo.api.safety import line
-from octavo.cli.cast import CAST, DEFAULT
+from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.server.app import Platform
 from octavo.server.loader import load
@@ -46,7 +46,7 @@ def build_demo(folder: PlatformFolder, *, large: bool = False) -> Platform:
 
             build(world, today=world.now(), large=float(large))
             store.set_setting("library", "demo")
-        store.add_key(folder.key().get_secret_value(), CAST[folder.role or DEFAULT])
+        store.add_key(folder.key().get_secret_value(), PEOPLE_BY_ROLE[folder.role or DEFAULT_ROLE])
         return Platform(world)
 
 

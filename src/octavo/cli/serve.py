@@ -12,7 +12,7 @@ from octavo.cli.access import read_settings
 from octavo.cli.arguments import USAGE, Failure, tell, write_out
 from octavo.cli.platform_folders import demo_folder, folder_of_pages
 from octavo.cli.platforms import build_demo, build_folder
-from octavo.cli.sessions import person
+from octavo.cli.sessions import login_name
 from octavo.server.serve import serve
 
 
@@ -35,7 +35,9 @@ def run(options: argparse.Namespace) -> int:
     left_out: list[str] = []
     try:
         unlock = folder.lock_shared()
-        platform = build_folder(folder, load, person(), left_out) if load else build_demo(folder, large=options.large)
+        platform = (
+            build_folder(folder, load, login_name(), left_out) if load else build_demo(folder, large=options.large)
+        )
     except OSError as error:
         raise Failure(folder.why_not_opened(error)) from error
 

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from octavo.api.errors import Unauthorized
 from octavo.cli.arguments import tell
-from octavo.cli.cast import CAST, DEFAULT
+from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LateClient, LatePlatform
 from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-KEPT_IN_KEYRING = "Octavo stores the API key in the system keyring"
-SENT_NOWHERE_ELSE = "Octavo does not send the API key to any other server."
-SETTLE_AT_HOME, SETTLE_ELSEWHERE = 2.0, 30.0
+STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
+SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."
+SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
 """Seconds after which an unanswered request has taken effect or never will: on this machine, and on other servers."""
 
 
-def embedded(
+def embedded_session(
     settings: Settings,
     folder: PlatformFolder,
     platform: LatePlatform,
@@ -65,7 +65,7 @@ def embedded(
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
     client = LateClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
-    return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_AT_HOME)
+    return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_LOCAL)
 
 
 def demo(
@@ -78,7 +78,7 @@ def demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo, as the person with a `role` (`cli/cast.py`).
+    """Return a session on the demo, as the person with a `role` (`cli/demo_roles.py`).
 
     Raises OSError if the data cannot be stored, ValueError if the demo is open in another process and cannot be `reset`.
     """
@@ -98,7 +98,7 @@ def demo(
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
     late = LatePlatform(build, folder=folder, latency=latency, fail=fail, on_close=unlock)
-    session = embedded(
+    session = embedded_session(
         settings,
         folder,
         late,
@@ -108,7 +108,7 @@ def demo(
         read_only=read_only,
     )
     again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    acting = Acting(tuple(CAST), folder.role or DEFAULT, lambda role: again(role=role))
+    acting = Acting(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: again(role=role))
     return replace(session, acting=acting, again=partial(again, role=role))
 
 
@@ -132,7 +132,7 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
         )
     try:
         folder.clear()
-        for each in CAST:
+        for each in PEOPLE_BY_ROLE:
             delete_local_data(settings, demo_folder(settings, large=large, role=each).namespace)
     finally:
         unlock()
@@ -147,7 +147,7 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
     platform_folder = folder_of_pages(settings, path)
     sentences = [] if left_out is None else left_out
-    opened = OpenFolder(platform_folder, path, person(), sentences)
+    opened = OpenFolder(platform_folder, path, login_name(), sentences)
     late = LatePlatform(opened.build, folder=platform_folder, on_close=opened.close)
 
     async def load_changes() -> bool:
@@ -159,7 +159,7 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         return sentences
 
     label = path.resolve().name or str(path)
-    session = embedded(
+    session = embedded_session(
         settings,
         platform_folder,
         late,
@@ -182,10 +182,10 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         from octavo.client import signing_in
 
         home = signing_in.Home.of(settings.config_folder, settings.data_folder)
-        found = key or signing_in.key_of(home.patient(note), access)
-        if found is None:
+        stored_key = key or signing_in.key_of(home.patient(note), access)
+        if stored_key is None:
             raise Unauthorized(signing_in.why_no_key(access))
-        return found
+        return stored_key
 
     client = LateClient(
         origin,
@@ -201,7 +201,7 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         namespace,
         kind="server",
         label=f"{access.name}@{host}" if access.name != host else host,
-        settle=settle_at(origin),
+        settle=settle_seconds(origin),
         left=accounts.left_by(namespace),
     )
     own = access.profile if access.source != "env" else None
@@ -209,10 +209,10 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
     return replace(session, account=account, again=partial(server, settings, access, key=key, read_only=read_only))
 
 
-def settle_at(origin: str) -> float:
+def settle_seconds(origin: str) -> float:
     """Return the seconds after which an unanswered request to a server has taken effect or never will."""
     _, host, _ = triple(origin)
-    return SETTLE_AT_HOME if is_loopback(host) else SETTLE_ELSEWHERE
+    return SETTLE_LOCAL if is_loopback(host) else SETTLE_REMOTE
 
 
 @dataclass(frozen=True)
@@ -306,9 +306,9 @@ class Ways:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
 
         try:
-            return f"{KEPT_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_NOWHERE_ELSE}"
+            return f"{STORED_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_TO_SERVER_ONLY}"
         except StoreTimeout:
-            return f"{KEPT_IN_KEYRING}, once the keyring is unlocked. {SENT_NOWHERE_ELSE}"
+            return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
             # The facts shown after signing in say what to do about that.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
@@ -321,15 +321,15 @@ class Ways:
 
         secret = accept(key)
         try:
-            signed = await signing_in.login(self._home, self.origin, secret)
+            signed_in = await signing_in.login(self._home, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
             raise ValueError(in_words(error)) from error
-        facts = [("ok", each) for each in signed.identity.facts]
-        facts += [("care", each) for each in signed.identity.missing]
-        if signed.notice:
-            facts.append(("care", f"Octavo will forget the API key when you quit. {signed.notice}"))
-        read_only = self.read_only or signed.profile.why_read_only
-        access = Access(self.origin, signed.profile, signed.profile.store)
+        facts = [("ok", each) for each in signed_in.identity.facts]
+        facts += [("care", each) for each in signed_in.identity.missing]
+        if signed_in.notice:
+            facts.append(("care", f"Octavo will forget the API key when you quit. {signed_in.notice}"))
+        read_only = self.read_only or signed_in.profile.why_read_only
+        access = Access(self.origin, signed_in.profile, signed_in.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
@@ -366,15 +366,15 @@ class Ways:
         from octavo.client import signing_in
         from octavo.client.profiles import Access
 
-        gone = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
+        signed_out = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
 
         def forget_pages() -> Opening:
             known = Accounts(self.settings.state_folder)
-            name = known.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
-            kept = sign_out(self.settings, name, *known.left_by(name), drafts=False)
-            said = [f"Signed out of {account.name} at {account.host}.", gone.key_left, *kept.sentences()]
+            name = known.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
+            remains = sign_out(self.settings, name, *known.left_by(name), drafts=False)
+            sentences = [f"Signed out of {account.name} at {account.host}.", signed_out.key_left, *remains.sentences()]
             return replace(
-                self, origin=account.origin, greeting=" ".join(filter(None, said)), before="", again=None
+                self, origin=account.origin, greeting=" ".join(filter(None, sentences)), before="", again=None
             ), None
 
         return forget_pages
@@ -441,7 +441,7 @@ def _session(
     )
 
 
-def person() -> str:
+def login_name() -> str:
     """Return the login name of the user."""
     try:
         return getpass.getuser()
