@@ -1,4 +1,5 @@
-"""Open the app with the session that the command line selects. Light: the app is imported after its first picture."""
+"""Opens the app with the session that the command line selects. Imports little: the app is imported after its first
+picture."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     opening = _opening(settings, options)
     # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
-    # These variables of a shell have the size at its start: the app asks the terminal instead.
+    # A shell exports its size at the start in these variables. The app asks the terminal instead.
     os.environ.pop("COLUMNS", None)
     os.environ.pop("LINES", None)
     picture = _picture(settings, opening, fresh=options.command == "demo" and options.reset)

@@ -1,4 +1,4 @@
-"""The app as it runs: opens its first session, and the app again with each session that is opened later."""
+"""Runs the app: opens the first session, and a new app for each session that is opened later."""
 
 from __future__ import annotations
 

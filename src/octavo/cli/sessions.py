@@ -223,7 +223,7 @@ class LocalRemains:
     queued: int
     """Queued changes that are sent after the next sign-in."""
     undecided: int
-    """Queued changes that need your decision."""
+    """Queued changes for which you must decide whether to send them."""
 
     def sentences(self) -> list[str]:
         """Return sentences about these drafts and changes."""
@@ -294,9 +294,9 @@ class Ways:
     read_only: str = ""
     """Message for a refused write. Empty if writes are allowed."""
     before: str = ""
-    """Label of the session that was open before. Empty if there was none."""
+    """Label of the session that was open before the sign-in screen. Empty if there was none."""
     again: Callable[[], Session] | None = None
-    """Opens the session again that was open before."""
+    """Opens the previous session again."""
 
     @property
     def host(self) -> str:
@@ -310,7 +310,7 @@ class Ways:
         except StoreTimeout:
             return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
-            # The facts shown after signing in say what to do about that.
+            # The facts that are shown after signing in tell what to do about a missing keyring.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignedIn:

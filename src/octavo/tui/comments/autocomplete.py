@@ -73,7 +73,7 @@ class SuggestionSource(Protocol[T]):
     typed_prefix: str
     """The text that is typed when the list opens."""
     empty: str
-    """The text of the empty list."""
+    """The text that is shown if there are no suggestions."""
 
     async def load(self) -> None:
         """Load the suggestions."""
@@ -82,8 +82,11 @@ class SuggestionSource(Protocol[T]):
         """Return the suggestions that match, best first."""
 
     def final_value(self, typed: str) -> T | str | None:
-        """Return the value to insert without a choice, now that `typed` is typed: the suggestion whose name it is, or
-        `typed` itself if nothing can match. None while further typing can still select a suggestion."""
+        """Return the value that closes the list without a choice: the suggestion named `typed`, or `typed` if no
+        suggestion matches.
+
+        None to keep the list open.
+        """
 
 
 class Autocomplete(Chooser["T | str", T]):
@@ -180,7 +183,7 @@ class EmojiSuggestions:
         return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
-        """Return the emoji whose whole name was typed with a second `:`. Return the text if no emoji can match. Else
+        """Return the emoji whose whole name was typed with a second `:`, or the typed text if no emoji matches. Else
         None."""
         name = typed.removesuffix(":")
         if not self._is_loaded:

@@ -111,12 +111,12 @@ class CommentsScreen(ListView[Thread]):
         """Number of threads in the selected tab."""
         self._is_complete = False
         self._bulk_changed_ids: set[str] = set()
-        """Ids of the threads changed by bulk actions that have not failed so far."""
+        """Ids of threads changed by bulk actions, as long as their writes have not failed."""
         self._failed_writes: Mapping[str, str] = {}
         """Why the last write to a thread failed, by the id of the thread."""
         self._initial_row: Hashable = None
-        """Row selected automatically while threads were loading. The cursor has not been moved by the user while it is
-        on this row."""
+        """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
+        not moved it."""
         self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
         self._places: dict[str, Heading] = {}
         self.search_text = ThreadSearchText(self)
@@ -143,7 +143,7 @@ class CommentsScreen(ListView[Thread]):
 
     @property
     def thread_target(self) -> ThreadTarget | None:
-        """Return the target of the keys of threads: the previewed thread, or the selected threads of the list."""
+        """Return the target of the thread keys: the previewed thread, or the selected threads of the list."""
         target = self.thread.thread_target
         return (
             replace(target, selected=tuple(self.ticked), clear_selection=self._clear_selection)
@@ -233,7 +233,8 @@ class CommentsScreen(ListView[Thread]):
         is_moved = self.rows.key != self._initial_row
         self.rows.show(shown, beyond=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
-            # Threads arrive place by place: until all are loaded the cursor stays at the top, unless the user moves it.
+            # Threads arrive source by source: until all are loaded the cursor stays at the top, unless the user moves
+            # it.
             if not is_moved:
                 self.rows.go_to_first()
                 self._initial_row = self.rows.key
@@ -299,7 +300,7 @@ class CommentsScreen(ListView[Thread]):
         if thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
-        # the age column shows that a comment is unsent
+        # The age column shows that a comment is unsent.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
@@ -364,7 +365,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def ask_again(self) -> None:
-        # A refresh loads failed places again, one by one.
+        # A refresh loads failed sources again, one by one.
         self._is_complete = self.threads.is_loaded
         super().ask_again()
         self.thread.refresh_replies()

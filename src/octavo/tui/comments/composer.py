@@ -82,7 +82,7 @@ class Composer(Dialog[str | None]):
     ]
     CONTEXT: ClassVar[str] = "composer"
     text_area: TextEditor
-    """The text area."""
+    """The text area that contains the comment."""
     HELP: ClassVar[str] = (
         "Write a comment in Markdown. Press ctrl+s to send the comment, ctrl+r to preview it, ctrl+e to open your editor, "
         "or @ to mention a member. Press esc to close the composer and keep the draft."

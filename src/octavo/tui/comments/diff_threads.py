@@ -1,4 +1,4 @@
-"""Threads of a place, as a diff shows them below their blocks."""
+"""Threads of a space or change request, as a diff shows them below their blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DiffThreads:
     """The threads of a space or change request, as a diff shows them. Follows the replies of the visible threads."""
 
     def __init__(self, view: View, at: Discussion, redraw: Callable[[], None]) -> None:
-        """Call `redraw` when threads or replies have changed."""
+        """Create the threads of a view. `redraw` is called when threads or replies have changed."""
         self._view, self._at, self._redraw = view, at, redraw
         self.comments: tuple[Comment, ...] = ()
         self._replies: dict[str, tuple[Reply, ...]] = {}
@@ -40,7 +40,7 @@ class DiffThreads:
         return [thread for thread in self.comments if self._view.shell.workspace.held(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
-        """Return the threads on a page. With None: the threads on no page."""
+        """Return the threads on a page. If `page_id` is None, return the threads on no page."""
         return tuple(
             each for each in self.comments if (each.target.page.id if each.target.page is not None else None) == page_id
         )

@@ -17,7 +17,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 
 class DiscussionView(Protocol):
-    """A view that shows a page with threads."""
+    """A view that shows a page with threads. Views of spaces and of change requests implement it."""
 
     @property
     def discussion(self) -> Discussion | None:
@@ -33,7 +33,7 @@ class DiscussionView(Protocol):
 
     @property
     def selected_block(self) -> Block | None:
-        """The selected block."""
+        """The selected block. None if no block is selected."""
 
     @property
     def is_old_version(self) -> bool:
@@ -96,7 +96,7 @@ class PageDiscussion:
 
     @property
     def why_no_thread(self) -> str:
-        """Return why the selected block has no thread to act on."""
+        """Return why no thread can be acted on."""
         return self._why_no_block or "The selected block has no thread. Press t to go to the next thread."
 
     def selected_thread_line(self) -> Comment | None:

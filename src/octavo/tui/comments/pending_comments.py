@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from octavo.tui.widgets.confirm import Confirmed
 
 MAX_LISTED = 8
-"""How many pending comments a dialog lists. Of the others it says how many there are."""
+"""The most pending comments that a dialog lists. It shows the number of the others."""
 
 
 def page_id_of(entry: OutboxEntry) -> str:
-    """Return the id of the page of a pending comment. Empty for a change request as a whole, and for a reply."""
+    """Return the id of the page of a pending comment. Empty if the comment is on no page, or a reply."""
     return entry.facts.page
 
 

@@ -73,12 +73,12 @@ def choose_emoji(
 ) -> None:
     """Ask for an emoji and call `on_chosen` with its code.
 
-    The list shows recently used emoji first, then common emoji, then the emoji that are `existing`. Choosing one of `own`
-    removes that reaction.
+    The list shows recently used emoji first, then common emoji, then the `existing` reactions. Choosing one of your
+    `own` reactions removes it.
     """
     state, common = app.session.state, dict(COMMON_REACTIONS)
     server_codes = {code_of(sign_of(each)): each for each in (*existing, *own)}
-    """Codes as the server spells them. A reaction is removed with the same spelling."""
+    """Codes in the spelling of the server, which is needed to remove a reaction."""
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
         Choice(

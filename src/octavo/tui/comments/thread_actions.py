@@ -150,7 +150,7 @@ def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
 def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Edit your comment or reply."""
     if (pending := app.workspace.held(message.id)) is not None:
-        from octavo.tui.comments.pending_comments import edit_pending  # few are held
+        from octavo.tui.comments.pending_comments import edit_pending  # lazy: rarely needed
 
         edit_pending(app, pending)
         return
@@ -183,7 +183,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
     if (pending := app.workspace.held(message.id)) is not None:
-        from octavo.tui.comments.pending_comments import remove_pending  # few are held
+        from octavo.tui.comments.pending_comments import remove_pending  # lazy: rarely needed
 
         remove_pending(app, pending)
         return

@@ -55,7 +55,7 @@ class ThreadAnchors:
         return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
     def block_change(self, thread: Comment) -> Literal["", "changed", "gone"]:
-        """Return whether the block of a thread was changed or deleted. Empty if neither."""
+        """Return `changed` or `gone` if the block of a thread was edited or deleted. Empty if neither."""
         if not self.whole or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"
@@ -145,11 +145,8 @@ class TwoVersionAnchors:
         return {**found, "": rest} if rest else found
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Return whether the block of a thread was edited or deleted after the thread was started.
-
-        The server answers this for one version only. For a block that is only in the other version, its answer counts
-        first.
-        """
+        """Return whether a thread is outdated: its block is not in the new version, and the server calls it outdated or
+        neither version has the block or its text."""
         if thread.target.node is None or self._new.has_block_of(thread):
             return False
         has_text = "" not in self._new.by_exact_block([thread]) or "" not in self._old.by_exact_block([thread])

@@ -183,8 +183,8 @@ class ThreadDialog(Dialog[None]):
             self.dismiss(None)
 
     def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
-        """Remove a thread that was deleted. A pending one is replaced by the thread with its text, whose id is from the
-        server."""
+        """Remove a deleted thread. If the thread was pending and has been sent, replace it by the thread with its text
+        and its id on the server."""
         removed = self._threads.pop(key)
         index = self._order.index(key)
         self._order.remove(key)

@@ -18,7 +18,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment thread with its place and the label of that place."""
+    """A comment thread, the space or change request it belongs to (`at`), and the label of that (`place`)."""
 
     comment: Comment
     at: Discussion
@@ -30,7 +30,7 @@ class Thread:
 
     @property
     def page(self) -> str:
-        """The title of its page."""
+        """The title of the thread's page."""
         page = self.comment.target.page
         return (page.title or page.path or "Untitled page") if page else "General comments"
 

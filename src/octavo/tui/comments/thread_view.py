@@ -48,7 +48,7 @@ _MAX_QUOTE_LINES = 4
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """A message of the thread as laid out: its lines, and the number of the first line."""
+    """A message of the thread with its lines, and the number of its first line in the pane."""
 
     message: Comment | Reply
     top: int
@@ -146,7 +146,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         self._cursor = 0
         self._subscriptions = Subscriptions(self)
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
-        """Why the keys do not act on this thread alone. None if they do. A list beside this pane sets it."""
+        """Return why the keys do not act on this thread alone. None if they do. Set by the list beside this pane."""
         self._line_styles = Styles()
         self._draft_lines: list[Line] = []
         """The lines of unsent drafts below the last message."""
@@ -169,9 +169,10 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return self._messages[self._cursor].message if self._cursor < len(self._messages) else self.comment
 
     def show(self, at: Discussion, comment: Comment, *, title: str = "", is_page_visible: bool = False) -> None:
-        """Show a thread below a title (`title`) and the quoted text of its block. The same thread keeps its cursor.
+        """Show a thread below `title` and the quoted text of its block. If the thread is shown already, the selected
+        message stays selected.
 
-        `is_page_visible` means that the page is visible too: then `title` is the note about an outdated block.
+        With `is_page_visible`, `title` is the note about an outdated block.
         """
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0

@@ -57,7 +57,7 @@ def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
 
 
 def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
-    """Return a check that explains why there is no page `step` pages after the open page."""
+    """Return a check that returns `reason` if there is no page `step` pages after the open page."""
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
@@ -137,7 +137,7 @@ class ContentScreen(View, CopiesLater):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
         self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
-        self.query_one(SpacesPane).managed = lambda: self.spaces.target
+        self.query_one(SpacesPane).find_target = lambda: self.spaces.target
         self.open_space.show_tree_of("spaces")
         self.spaces.start()
 
@@ -162,7 +162,7 @@ class ContentScreen(View, CopiesLater):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """The ids the key bar begins with: the way back, while only the page is shown."""
+        """Ids of the first commands in the key bar: the way back, while only the page is shown."""
         return ("content.zoom",) if self.has_class("-zoomed") else ()
 
     # Location

@@ -31,7 +31,7 @@ class CursorTarget:
     def __init__(self, screen: View, open_space: OpenSpace) -> None:
         self._screen, self._open_space = screen, open_space
         self.editor_drafts: frozenset[str] = frozenset()
-        """Ids of the pages with an unsent draft from the editor."""
+        """Ids of the pages with an unsent draft from the external editor."""
         self._row_kind: tuple[str, bool] | None = None
         """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
 
@@ -101,7 +101,7 @@ class CursorTarget:
         )
 
     def why_no_page_to_write(self) -> str | None:
-        """Return why page keys do not apply while a space or collection is selected."""
+        """Return why page keys do not apply: a space or collection is selected. None if they apply."""
         row = self.row
         if row is None or self._open_space.nav.has_focus_on != "spaces":
             return None
@@ -137,14 +137,16 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return why the selected row is not a page with text. `missing` names what a key needs, such as "backlinks"."""
+        """Return why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
+        "backlinks"."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
+        """Return why keys for a block of the open page do not apply: another row of a tree is selected. None if they
+        apply."""
         if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
             return why
         page = self._open_space.page

@@ -50,7 +50,7 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 @dataclass(frozen=True)
 class LinkLocation:
-    """A link on a page. A link that a page has twice has two of these."""
+    """One occurrence of a link on a page."""
 
     location: Location
     section: str

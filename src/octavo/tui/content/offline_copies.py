@@ -1,4 +1,4 @@
-"""Making spaces available offline, removing the offline copies, and listing them."""
+"""Makes spaces available offline, removes offline copies, and lists them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def remove(app: Shell, space_id: str) -> None:
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
-    """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
+    """Delete the offline copy of a space after a confirmation: without the server, the copy cannot be downloaded again."""
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:

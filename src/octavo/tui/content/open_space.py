@@ -27,8 +27,8 @@ from octavo.tui.widgets.tree import Tree
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-LAST_PAGE_SECONDS = 0.15
-"""Seconds the last page stays visible while the next page is loading."""
+PREVIOUS_PAGE_SECONDS = 0.15
+"""Seconds that the previous page stays visible while the next page is loading."""
 
 _EMPTY_FOLDER = (
     "No Markdown files in this folder.",
@@ -98,7 +98,7 @@ class OpenSpace:
 
     @property
     def shows_open_page(self) -> bool:
-        """Return whether the page view shows the open page. While that is loading, it shows the last page."""
+        """Return whether the page view shows the open page. While that is loading, the view shows the previous page."""
         return self.view.document is not None and self.view.key == self.key
 
     def _remember_page(self, to_page: str | None = None) -> None:
@@ -137,7 +137,7 @@ class OpenSpace:
     # Spaces
 
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Open a space and a page of it. Without `page_id`: the last read page, else the first page."""
+        """Open a space and a page of it. Without `page_id`, open the page that was read last, else the first page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
@@ -201,7 +201,7 @@ class OpenSpace:
         return page
 
     def _page_to_open(self) -> Page | None:
-        """Return the page to open with a space: the requested page, else the last read page."""
+        """Return the page to open with a space: the requested page, else the page that was read last."""
         if self._wanted_page or self.space is None or self.pages is None:
             return self.find_page(self._wanted_page) if self._wanted_page else None
         return self.history.last_page(self.space.id, self.pages)
@@ -271,10 +271,10 @@ class OpenSpace:
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.shows_open_page:
-                self._screen.set_timer(LAST_PAGE_SECONDS, self._clear_last_page)
+                self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
         self.show_status()
 
-    def _clear_last_page(self) -> None:
+    def _clear_previous_page(self) -> None:
         """Clear the view if the next page is still loading. The status line shows its title."""
         if self.page is not None and self.view.document is not None and not self.shows_open_page:
             self.view.clear()
@@ -295,13 +295,13 @@ class OpenSpace:
             self.go_to_anchor()
             self.shell.page_shown(self._screen)
         elif snapshot.error is not None:
-            self._clear_last_page()
+            self._clear_previous_page()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
         self.show_status()
 
     def go_to_anchor(self) -> None:
         """Go to the wanted anchor or reading position once the open page is visible."""
-        if self.shows_open_page:  # the last page does not have it
+        if self.shows_open_page:  # The previous page does not have it.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:
                 self.view.place.stand(position)

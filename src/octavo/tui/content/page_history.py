@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 ComparedWith = Literal["", "now", "before"]
-"""What the selected revision is compared with. Empty if it is not compared."""
+"""The version to compare the selected revision with: the current page or the revision before. Empty if none."""
 _NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
 _NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
@@ -105,7 +105,7 @@ class PageHistoryScreen(View):
         rows: Rows[PageVersion] = Rows(
             self._draw,
             key=lambda version: version.revision,
-            search=lambda version: f"{version.name} {version.author} {version.did}",
+            search=lambda version: f"{version.name} {version.author} {version.changes_label}",
             two_lines=True,
             empty="No revision changed this page.",
             hint="Press m to load older revisions.",
@@ -150,7 +150,7 @@ class PageHistoryScreen(View):
     # The revisions
 
     async def _load_batch(self, finder: PageRevisionFinder) -> None:
-        """Load some revisions, showing each that changed the page when it is found."""
+        """Load some revisions and show each revision that changed the page."""
         self._is_loading = True
         self.rows.state.wait_for(f"the version history of {self.current_title}")
         self._show_status()
@@ -191,7 +191,7 @@ class PageHistoryScreen(View):
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.moment), "$octavo-muted"),
-            below=joined([version.author, version.did]),
+            below=joined([version.author, version.changes_label]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 

@@ -53,7 +53,7 @@ class PageVersion:
     number: int = 0
     """Number of the merged change request. 0 if there is none."""
     author: str = ""
-    did: str = ""
+    changes_label: str = ""
     """Changes to the page, in words."""
 
     @property
@@ -68,8 +68,8 @@ class PageRevisionFinder:
         self._live, self._space, self._page = live, space, page_id
         self._next: RevisionRef | None = None
         self._is_started = False
-        self._seen: set[str] = set()
-        """Ids of the checked revisions: wrong parents on a server could lead in a circle."""
+        self._checked_ids: set[str] = set()
+        """Ids of the checked revisions. The walk ends if the parents form a circle."""
         self.found: list[PageVersion] = []
         self.checked_count = 0
         """Number of checked revisions of the space."""
@@ -100,12 +100,12 @@ class PageRevisionFinder:
                 return
             self.checked_count += 1
             version = self._version(revision, changed)
-            if version is not None and revision.id not in self._seen:
+            if version is not None and revision.id not in self._checked_ids:
                 self.found.append(version)
-            self._seen |= {at.revision_id, revision.id}
+            self._checked_ids |= {at.revision_id, revision.id}
             created_page = any(change.type == "page_created" for change in self._of_page(changed))
             parent = revision.parents[0] if revision.parents and not created_page else ""
-            self._next = self._ref(parent) if parent and parent not in self._seen else None
+            self._next = self._ref(parent) if parent and parent not in self._checked_ids else None
             yield version
 
     def _ref(self, revision: str) -> RevisionRef:
@@ -131,7 +131,9 @@ class PageRevisionFinder:
             else _REVISION_TYPES.get(revision.type, revision.type or "Changed"),
             number=merged.number if merged else 0,
             author=merged.created_by.name if merged and merged.created_by else "",
-            did=_describe_changes(changes) if changes else f"{plural(changed.more, 'more change')} not listed",
+            changes_label=_describe_changes(changes)
+            if changes
+            else f"{plural(changed.more, 'more change')} not listed",
         )
 
 

@@ -115,7 +115,7 @@ class PageTitles:
         return found.title if found is not None else None
 
     def target(self, address: str, page: str) -> links.Target:
-        """Return where `address` leads from the page with an id."""
+        """Return the target of the link `address` on the page with an id."""
         here = self._pages.get(page)
         return links.resolve(address, (here.file or here.path) if here is not None else "", self._places)
 
@@ -187,7 +187,7 @@ class SearchScreen(Dialog[None]):
         """Titles of the pages of each space that is mentioned in a result."""
         self._is_searching = self._search_again = False
         self._asked_text = ""
-        """Last search text that was sent to the server."""
+        """The last search text that was sent to the server."""
         self._timer: Timer | None = None
         self._is_moved = False
         self._shown_counts: dict[str, str] = {}
@@ -222,7 +222,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """Return the space that a search can be limited to: the last one read in. None if there is none."""
+        """Return the space that a search can be limited to: the space that was read last. None if there is none."""
         last_space = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
@@ -310,7 +310,7 @@ class SearchScreen(Dialog[None]):
             self._is_searching = False
 
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose words have the titles of the pages that they mention."""
+        """Return a hit whose snippet has the titles of mentioned pages instead of links."""
         titles: dict[str, str | None] = {}
         for address in mentions(hit.snippet):
             match (await self._page_titles(hit.space)).target(address, hit.id):
@@ -391,7 +391,7 @@ class SearchScreen(Dialog[None]):
             "change request": f"{MAX_CHANGE_REQUESTS} of {len(changes)}" if len(changes) > MAX_CHANGE_REQUESTS else "",
             "space": f"{MAX_SPACES} of {len(spaces)}" if len(spaces) > MAX_SPACES else "",
         }
-        # Change requests and spaces are searched in these loaded lists.
+        # These loaded lists are searched for change requests and spaces.
         snapshots: list[Snapshot[Any]] = [
             self._pages,
             self._space_pages,
@@ -619,7 +619,7 @@ class SearchScreen(Dialog[None]):
 
 
 def _page_results(page: search.PageHit, space: str, title: str, terms: SearchTerms) -> list[SearchResult]:
-    """Return up to three sections of a page as results."""
+    """Return a page as search results: one for each of its first three matching sections, else one for the page."""
     make_result = partial(
         SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
     )

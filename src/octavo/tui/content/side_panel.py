@@ -52,7 +52,7 @@ class SidePanel(Vertical):
         self._block_change: Callable[[Comment], str] = lambda thread: ""
         self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
         self._visible_anchors: dict[str, str] = {}
-        """For the anchor of each heading, the anchor of the last heading at or above it that the outline shows."""
+        """For each heading anchor, the anchor of the nearest heading at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
         outline: Rows[Heading] = Rows(

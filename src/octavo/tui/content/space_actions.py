@@ -1,4 +1,4 @@
-"""Creating, editing, duplicating and transferring spaces and collections, and importing pages into spaces."""
+"""Creates, edits, duplicates and transfers spaces and collections, and imports pages into spaces."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
 
 def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
     live, name, organization = app.session.live, title_of(item), target.organization
-    position = space_positions.position_of(item, target.spaces if isinstance(item, Space) else target.collections)  # type: ignore[type-var]  # both have the same kind
+    items: Any = target.spaces if isinstance(item, Space) else target.collections
+    position = space_positions.position_of(item, items)
 
     async def undo_transfer() -> SendResult[Any]:
         sent = await send_plain(live, _transfer_operation(item, organization.id), f"Could not move {name} back")

@@ -1,4 +1,4 @@
-"""Deleting spaces and collections, and restoring deleted spaces from the trash."""
+"""Deletes spaces and collections, and restores deleted spaces from the trash."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 DAY = timedelta(days=1)
 TRASH_DAYS = timedelta(days=7)
-"""How long the server keeps deleted spaces."""
+"""Time for which the server keeps deleted spaces."""
 MAX_REMEMBERED = 50
 """The most deleted spaces that are remembered."""
 MAX_SITES = 30

@@ -17,16 +17,16 @@ from octavo.tui.shell.view import View
 class SpaceList:
     """The spaces of the organization as the content view lists them, and the space to open."""
 
-    def __init__(self, screen: View, reading: OpenSpace) -> None:
-        """Create the list of spaces. `reading` shows the open space."""
-        self._screen, self._reading = screen, reading
+    def __init__(self, screen: View, open_space: OpenSpace) -> None:
+        """Create the list of spaces. `open_space` shows the open space."""
+        self._screen, self._open_space = screen, open_space
         self.wanted_route: ToPage | None = None
         """The page to open as soon as its space is loaded."""
         self._collections: tuple[Collection, ...] = ()
         self._removed_id = ""
         """Id of a space that was deleted or moved away, while the server still lists it."""
         self._opens_last_space = True
-        """Whether the last read space is opened automatically. False after the open space was deleted."""
+        """Whether the space that was read last is opened automatically. False after the open space was deleted."""
         self._created_id = ""
         """Id of a created space or collection, until the tree lists it."""
         self._offline_marks: dict[str, str] = {}
@@ -34,7 +34,7 @@ class SpaceList:
 
     def start(self) -> None:
         """Show the spaces of the current organization, or why there are none."""
-        if (organization := self._reading.shell.workspace.organization) is not None:
+        if (organization := self._open_space.shell.workspace.organization) is not None:
             self.load(organization)
         else:
             self.show()
@@ -42,8 +42,8 @@ class SpaceList:
     def load(self, organization: Organization) -> None:
         """Show the spaces of an organization."""
         self._opens_last_space = True
-        if self._reading.space is not None and self._reading.space.organization != organization.id:
-            self._reading.close()
+        if self._open_space.space is not None and self._open_space.space.organization != organization.id:
+            self._open_space.close()
         self._screen.follow("collections", collections_of(organization.id), self._show_collections)
         self.show()
 
@@ -55,7 +55,7 @@ class SpaceList:
     @property
     def target(self) -> SpaceTarget | None:
         """The selected space or collection, with the others. None while they are loading."""
-        workspace, node = self._reading.shell.workspace, self._reading.nav.spaces.node
+        workspace, node = self._open_space.shell.workspace, self._open_space.nav.spaces.node
         if (organization := workspace.organization) is None or workspace.spaces.value is None:
             return None
         name = str(node.key) if node is not None else ""
@@ -76,51 +76,51 @@ class SpaceList:
         self.show()
 
     def _close_removed(self) -> None:
-        reading = self._reading
-        if self._removed_id and reading.shell.workspace.space(self._removed_id) is None:
-            if reading.space is not None and reading.space.id == self._removed_id:
-                reading.close()
-                reading.view.clear()
-                reading.view.state.leave(
+        open_space = self._open_space
+        if self._removed_id and open_space.shell.workspace.space(self._removed_id) is None:
+            if open_space.space is not None and open_space.space.id == self._removed_id:
+                open_space.close()
+                open_space.view.clear()
+                open_space.view.state.leave(
                     "The open space was deleted or moved.", "Press enter to open the selected space."
                 )
-                reading.side_panel.clear()
-                reading.show_status()
+                open_space.side_panel.clear()
+                open_space.show_status()
                 self._opens_last_space = False
             self._removed_id = ""
 
     def show(self) -> None:
-        """Update the tree of spaces. If no space is open, open the last read space, else the first."""
-        reading, workspace = self._reading, self._reading.shell.workspace
+        """Update the tree of spaces. If no space is open, open the space that was read last, else the first."""
+        open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
-        if self._screen.show_nowhere(reading.nav.spaces, "spaces"):
+        if self._screen.show_nowhere(open_space.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
-            reading.nav.spaces.state.wait_for("spaces")
+            open_space.nav.spaces.state.wait_for("spaces")
             if snapshot.error is not None:
-                reading.nav.spaces.state.fail("Could not load the spaces", str(snapshot.error))
+                open_space.nav.spaces.state.fail("Could not load the spaces", str(snapshot.error))
             return
         self._offline_marks = self._current_offline_marks
-        reading.nav.show_spaces(self._collections, snapshot.value.items, self._offline_marks)
-        if self._created_id and reading.nav.spaces.reveal(self._created_id):
+        open_space.nav.show_spaces(self._collections, snapshot.value.items, self._offline_marks)
+        if self._created_id and open_space.nav.spaces.reveal(self._created_id):
             self._created_id = ""
-        reading.nav.spaces.state.lacks(snapshot.value.unreadable)
+        open_space.nav.spaces.state.lacks(snapshot.value.unreadable)
         if snapshot.error is not None:
-            reading.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
+            open_space.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
         self._close_removed()
-        if reading.space is not None:
-            reading.space = workspace.space(reading.space.id) or reading.space
-            reading.show_status()
+        if open_space.space is not None:
+            open_space.space = workspace.space(open_space.space.id) or open_space.space
+            open_space.show_status()
         elif self.wanted_route is None and self._opens_last_space:
-            last = reading.shell.session.state.get_fact("space")
+            last = open_space.shell.session.state.get_fact("space")
             found = workspace.space(str(last)) if last else None
             if found or snapshot.value.items:
-                reading.show_space((found or snapshot.value.items[0]).id)
+                open_space.show_space((found or snapshot.value.items[0]).id)
         self.open_wanted()
 
     @property
     def _current_offline_marks(self) -> dict[str, str]:
-        shell = self._reading.shell
+        shell = self._open_space.shell
         return {each.id: mark_of(each) for each in shell.session.offline.all} if shell.has_session else {}
 
     def update_offline_marks(self) -> None:
@@ -131,6 +131,6 @@ class SpaceList:
     def open_wanted(self) -> None:
         """Open the page another view asked for, as soon as its space is loaded."""
         wanted_route = self.wanted_route
-        if wanted_route is not None and self._reading.shell.workspace.space(wanted_route.space) is not None:
+        if wanted_route is not None and self._open_space.shell.workspace.space(wanted_route.space) is not None:
             self.wanted_route = None
-            self._reading.show_space(wanted_route.space, wanted_route.page, wanted_route.part, remember=False)
+            self._open_space.show_space(wanted_route.space, wanted_route.page, wanted_route.part, remember=False)

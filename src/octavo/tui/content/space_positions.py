@@ -18,7 +18,7 @@ T = TypeVar("T", Space, Collection)
 
 @dataclass(frozen=True)
 class SpacePosition:
-    """A position: the collection (None is the top level), and the neighbor of the same kind. Last if no neighbor is
+    """A position: the collection (None is the top level), and the neighbor of the same kind. The end, if no neighbor is
     given."""
 
     parent: str | None
@@ -99,7 +99,7 @@ def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> List
 
 def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
     """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot contain
-    itself or its ancestors."""
+    itself, and no descendant of it can."""
     found: list[tuple[Collection, int]] = []
     ids = {each.id for each in collections}
 

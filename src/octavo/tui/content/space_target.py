@@ -22,7 +22,7 @@ class SpaceTarget:
     spaces: Sequence[Space]
     collections: Sequence[Collection]
     selected: Space | Collection | None
-    """None if there are no spaces."""
+    """The selected space or collection. None if there is none."""
     on_created: Callable[[str], None]
     """Called with the id of a space or collection that was created or restored."""
     on_removed: Callable[[str], None]

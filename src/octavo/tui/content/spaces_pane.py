@@ -68,7 +68,7 @@ class SpacesPane(HasCommands, Vertical):
     """The pane that contains the tree of spaces."""
 
     CONTEXT: ClassVar[str] = "spaces and collections"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.managed()),)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.find_target()),)
 
-    managed: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
+    find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
     """Returns the target of its keys. None while the organization is loading."""
