@@ -126,12 +126,13 @@ class Live:
         """Call `watcher` now with the cached response and again on each change. Returns a function that ends this.
 
         The response is fetched in the background, unless it is cached and never changes, until the last watcher leaves.
-        Without `refetch`, the response is not fetched if it already has watchers. Of a list, further pages are fetched
-        until it has `min_items` items or ends.
+        Without `refetch`, the response is not fetched if it already has watchers, or if it has not changed according to the
+        lists of the inbox. Of a list, further pages are fetched until it has `min_items` items or ends.
         """
         self.outbox.start()
         response = self._response(op)
-        is_current = not refetch and bool(response.watchers) and response.value is not None and response.error is None
+        is_here = response.value is not None and response.error is None
+        is_current = not refetch and is_here and (bool(response.watchers) or self.syncer.is_current(response.url))
         new = Watcher(watcher, rank, min_items)
         response.watchers.append(new)
         if not response.is_final and (response.loading or not is_current):

@@ -173,7 +173,9 @@ class Workspace:
             if leave := self._leave.pop(f"{status} change requests", None):
                 leave()
             self._said_in.pop(status, None)
-            self._leave[f"{status} change requests"] = session.live.watch(op, partial(self._show_said_in, status))
+            self._leave[f"{status} change requests"] = session.live.watch(
+                op, partial(self._show_said_in, status), refetch=False
+            )
 
     def _show_said_in(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
