@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _do_nothing() -> None:
-    pass
-
-
 class LatePlatform:
     """An ASGI application that builds a platform in a thread at the first request."""
 
@@ -41,7 +37,7 @@ class LatePlatform:
         folder: PlatformFolder,
         latency: float = 0.0,
         fail: float = 0.0,
-        on_close: Callable[[], None] = _do_nothing,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         """`latency` is in seconds, `fail` the share of failing requests from 0 to 1. `on_close` is called last."""
         self._on_close = on_close
@@ -72,14 +68,12 @@ class LatePlatform:
             self._platform.close()
             self._platform.world.store.close()
         self._on_close()
-        self._on_close = _do_nothing
+        self._on_close = lambda: None
 
 
 class LateClient:
-    """A client that is created at the first request, after the first screen is painted.
-
-    The client needs imports that the first screen does not need, and a keyring may take seconds to respond.
-    """
+    """A client that is created at the first request, after the first screen is painted. The client needs imports that
+    the first screen does not need, and a keyring may take seconds to respond."""
 
     def __init__(
         self,
@@ -150,11 +144,7 @@ class LateClient:
                 raise copy(error) from None  # Each request raises its own copy, with its own traceback.
             if self._client is None:  # The first request that continues creates the client.
                 self._client = Client(
-                    self._origin,
-                    key,
-                    ca_file=self._ca_file,
-                    transport=self._platform,
-                    read_only=self.read_only,
+                    self._origin, key, ca_file=self._ca_file, transport=self._platform, read_only=self.read_only
                 )
         return self._client
 

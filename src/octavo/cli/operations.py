@@ -85,10 +85,8 @@ def _limits(shapes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(columns: int | None = None) -> str:
-    """Return the operations as text by area: name, summary, method, path and parameters.
-
-    `columns` is the width of the terminal. Without it, lines are not wrapped.
-    """
+    """Return the operations as text by area: name, summary, method, path and parameters. `columns` is the width of the
+    terminal. Without it, lines are not wrapped."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:

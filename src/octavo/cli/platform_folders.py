@@ -71,9 +71,7 @@ class PlatformFolder:
 
     def lock_alone(self) -> Callable[[], None] | None:
         """Lock the folder for exclusive use, and return the function that unlocks it. None if another program uses it.
-
-        Raises OSError.
-        """
+        Raises OSError."""
         private_folder(self.path)
         return lock_file(self._lock)
 

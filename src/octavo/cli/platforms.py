@@ -71,20 +71,16 @@ def build_folder(
 
 
 def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[int, int], object]) -> bool:
-    """Load the changed files of a folder as a new revision. Return whether there were any. Raises OSError.
-
-    Uses a second connection to the database, because the platform answers requests meanwhile.
-    """
+    """Load the changed files of a folder as a new revision. Return whether there were any. Raises OSError. Uses a
+    second connection to the database, because the platform answers requests meanwhile."""
     with closing(Store(folder.database)) as store:
         loaded = load(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
     return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:
-    """Index the pages of a folder for search, until `on_progress` returns False.
-
-    Return why the index could not be written. Empty if it was.
-    """
+    """Index the pages of a folder for search, until `on_progress` returns False. Return why the index could not be
+    written. Empty if it was."""
     with closing(Store(folder.database)) as store:
         try:
             for space in store.all("/spaces"):

@@ -51,10 +51,8 @@ def run_app(
 def _open_session(
     settings: Settings, options: argparse.Namespace, opening: Opening, left_out: list[str]
 ) -> Session | None:
-    """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError.
-
-    `left_out` gets a sentence for each file of a folder that was not loaded completely, while the app runs.
-    """
+    """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError. `left_out`
+    gets a sentence for each file of a folder that was not loaded completely, while the app runs."""
     read_only = why_read_only(options)
     if options.command == "demo":
         return sessions.demo(

@@ -78,10 +78,8 @@ def demo(
     role: str = "",
     read_only: str = "",
 ) -> Session:
-    """Return a session on the demo, as the person with a `role` (`cli/demo_roles.py`).
-
-    Raises OSError if the data cannot be stored, ValueError if the demo is open in another process and cannot be `reset`.
-    """
+    """Return a session on the demo, as the person with a `role` (`cli/demo_roles.py`). Raises OSError if the data
+    cannot be stored, ValueError if the demo is open in another process and cannot be `reset`."""
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
@@ -140,9 +138,7 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 
 def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
     """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
-
-    `left_out` gets a sentence for each file that was not loaded completely, once the folder is loaded.
-    """
+    `left_out` gets a sentence for each file that was not loaded completely, once the folder is loaded."""
     if not path.is_dir():
         raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
     platform_folder = folder_of_pages(settings, path)
@@ -245,9 +241,7 @@ class LocalRemains:
 
 def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> LocalRemains:
     """Delete the cached data of an account, and with `drafts` also the unsent drafts, but not the queued changes.
-
-    `others` are more names under which changes of the same account are stored. Raises NotSaved.
-    """
+    `others` are more names under which changes of the same account are stored. Raises NotSaved."""
     _clear_caches(settings, namespace)
     left = 0
     waiting: list[OutboxEntry] = []

@@ -33,10 +33,8 @@ AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
 
 
 def emoji_prefix(text_before: str) -> str:
-    """Return the `:` and the letters of an emoji name at the end of `text_before`, the text before the cursor.
-
-    Empty if no emoji name starts there, or if it is in code.
-    """
+    """Return the `:` and the letters of an emoji name at the end of `text_before`, the text before the cursor. Empty if
+    no emoji name starts there, or if it is in code."""
     found = _EMOJI.search(text_before)
     return found[1] if found is not None and not ends_in_code(text_before[: found.start()]) else ""
 
@@ -83,10 +81,7 @@ class SuggestionSource(Protocol[T]):
 
     def final_value(self, typed: str) -> T | str | None:
         """Return the value that closes the list without a choice: the suggestion named `typed`, or `typed` if no
-        suggestion matches.
-
-        None to keep the list open.
-        """
+        suggestion matches. None to keep the list open."""
 
 
 class Autocomplete(Chooser["T | str", T]):

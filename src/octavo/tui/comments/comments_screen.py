@@ -36,14 +36,7 @@ from octavo.tui.widgets.row_list import Heading, Row, Rows
 from octavo.tui.widgets.section_tabs import Section, Sections
 from octavo.tui.widgets.wording import plural, short_age
 
-_LIST_KEYS = (
-    "list.open",
-    "comments.resolve",
-    "comments.reply",
-    "comments.read_on",
-    "list.tick",
-    "comments.narrow",
-)
+_LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")
 
 
 def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:

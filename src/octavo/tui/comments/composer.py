@@ -55,10 +55,10 @@ COMPOSER: Commands[Composer] = Commands(
         Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
                 run=lambda _, composer: composer.insert_suggestion(), there=lambda _, composer: bool(composer.suggestion), priority=True),
         Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_in_editor(),
-                there=lambda _, composer: composer.can_edit_in_editor, priority=True),
+                there=lambda _, composer: composer.editing_folder is not None, priority=True),
         Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.toggle_preview(),
                 called=lambda _, composer: "Write" if composer.is_previewing else None,
-                there=lambda _, composer: composer.can_preview, priority=True),
+                there=lambda _, composer: composer.preview is not None, priority=True),
         Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.mention_member(),
                 there=lambda _, composer: composer.can_mention, key_display="@", priority=True),
         Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.insert_quick_reply(),
@@ -125,8 +125,10 @@ class Composer(Dialog[str | None]):
         self._saved_text = draft if is_saved else ""
         self._mentions = MentionText()
         self._save_draft, self._save_draft_now, self._save_error = save_draft, save_draft_now, save_error
-        self._preview, self._limit, self._members = preview, limit, members
-        self._folder, self._file_note = editing_folder, file_note
+        self.preview: Callable[[str], Widget] | None = preview
+        self._limit, self._members = limit, members
+        self.editing_folder: Path | None = editing_folder
+        self._file_note = file_note
         self.can_add_to_review: bool = can_add_to_review
         self.suggestion: str = suggestion
         self.replies: Sequence[str] = [safe_text(each) for each in replies]
@@ -256,16 +258,6 @@ class Composer(Dialog[str | None]):
         return None
 
     @property
-    def can_edit_in_editor(self) -> bool:
-        """Return whether the text can be edited in an external editor."""
-        return self._folder is not None
-
-    @property
-    def can_preview(self) -> bool:
-        """Return whether the text has a preview."""
-        return self._preview is not None
-
-    @property
     def is_previewing(self) -> bool:
         """Return whether the preview is shown instead of the text."""
         return self.has_class("-preview")
@@ -280,10 +272,10 @@ class Composer(Dialog[str | None]):
             f"ctrl+s {self._verb}",
             "ctrl+t add to review" if self.can_add_to_review else "",
             "ctrl+g suggest" if self.suggestion else "",
-            "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
+            "ctrl+e editor" if self.editing_folder is not None and not self.suggestion else "",
             # With more than these keys, the key bar shows the others.
             f"ctrl+r {'write' if self.is_previewing else 'preview'}"
-            if self._preview is not None and not self.can_add_to_review
+            if self.preview is not None and not self.can_add_to_review
             else "",
             "@ mention" if self._members is not None and not self.can_add_to_review else "",
         ]
@@ -410,10 +402,10 @@ class Composer(Dialog[str | None]):
 
     def edit_in_editor(self) -> None:
         """Edit the text in the user's external editor."""
-        if self._folder is None:
+        if self.editing_folder is None:
             return
         self.save_now()
-        result = edit_text(self.app, self.text, self._folder, keep=self._save_edited_text, about=self._file_note)
+        result = edit_text(self.app, self.text, self.editing_folder, keep=self._save_edited_text, about=self._file_note)
         if isinstance(result, Edited):
             self.text_area.load_text(self._mentions.to_text(_normalize_lines(result.text)))
             self.text_area.move_cursor(self.text_area.document.end)
@@ -451,7 +443,7 @@ class Composer(Dialog[str | None]):
 
     async def toggle_preview(self) -> None:
         """Switch between the preview and editing."""
-        if self._preview is None:
+        if self.preview is None:
             return
         box = self.query_one(".composer--preview", VerticalScroll)
         await box.remove_children()
@@ -459,7 +451,7 @@ class Composer(Dialog[str | None]):
             self.remove_class("-preview")
             self.text_area.focus()
         else:
-            await box.mount(self._preview(self.text))
+            await box.mount(self.preview(self.text))
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title

@@ -22,18 +22,12 @@ MAX_LISTED = 8
 """The most pending comments that a dialog lists. It shows the number of the others."""
 
 
-def page_id_of(entry: OutboxEntry) -> str:
-    """Return the id of the page of a pending comment. Empty if the comment is on no page, or a reply."""
-    return entry.facts.page
-
-
 def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
     """Return what a pending comment is on: the title of the page, or the thread it replies to."""
     if entry.facts.thread:
         return f"Reply: {entry.context}" if entry.context else "Reply"
-    return (
-        titles.get(page_id_of(entry)) or entry.context or ("Untitled page" if page_id_of(entry) else "General comments")
-    )
+    page = entry.facts.page
+    return titles.get(page) or entry.context or ("Untitled page" if page else "General comments")
 
 
 def describe_pending(pending: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:

@@ -71,11 +71,8 @@ class ReactionPicker(Chooser[str | None, str]):
 def choose_emoji(
     app: Shell, title: str, own: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
-    """Ask for an emoji and call `on_chosen` with its code.
-
-    The list shows recently used emoji first, then common emoji, then the `existing` reactions. Choosing one of your
-    `own` reactions removes it.
-    """
+    """Ask for an emoji and call `on_chosen` with its code. The list shows recently used emoji first, then common emoji,
+    then the `existing` reactions. Choosing one of your `own` reactions removes it."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
     server_codes = {code_of(sign_of(each)): each for each in (*existing, *own)}
     """Codes in the spelling of the server, which is needed to remove a reaction."""

@@ -56,10 +56,8 @@ class SuggestionDiffs:
             self._on_change()
 
     def diffs(self, at: Discussion, thread: Comment, message: Comment | Reply) -> tuple[PageComparison, ...]:
-        """Return the comparisons of a message's suggestions with their block, in order.
-
-        Empty if the message suggests nothing, or while a comparison is not loaded.
-        """
+        """Return the comparisons of a message's suggestions with their block, in order. Empty if the message suggests
+        nothing, or while a comparison is not loaded."""
         found = suggestions(message.body.text)
         if not found or (block := _block_id(thread)) is None:
             return ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from octavo.api import comments
@@ -108,10 +109,8 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
     if not _check_allowed(app, at, "resolve", comment):
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
-    if comment.is_open:
-        app.writes.queue(NewWrite(op, "resolve the thread", context=thread_label(comment)), said="Resolving thread…")
-    else:
-        app.writes.queue(NewWrite(op, "reopen the thread", context=thread_label(comment)), said="Reopening thread…")
+    doing, said = ("resolve", "Resolving thread…") if comment.is_open else ("reopen", "Reopening thread…")
+    app.writes.queue(NewWrite(op, f"{doing} the thread", context=thread_label(comment)), said=said)
 
 
 def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
@@ -135,10 +134,13 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
 
     from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
 
-    def emoji(code: str) -> None:
-        react(app, at, comment, message, code)
-
-    reactions.choose_emoji(app, "React", my_reactions(app, message), [each.emoji for each in message.reactions], emoji)
+    reactions.choose_emoji(
+        app,
+        "React",
+        my_reactions(app, message),
+        [each.emoji for each in message.reactions],
+        partial(react, app, at, comment, message),
+    )
 
 
 def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:

@@ -34,10 +34,7 @@ class ThreadAnchors:
 
     def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
         """Return the threads by the key of their block. Threads on the whole page or on a deleted block have the key
-        "".
-
-        A block is found by its key, else by its text, which the thread quotes.
-        """
+        "". A block is found by its key, else by its text, which the thread quotes."""
         return _group(threads, self._exact_key)
 
     def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:

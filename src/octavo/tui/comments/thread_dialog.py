@@ -29,31 +29,15 @@ if TYPE_CHECKING:
 THREAD_DIALOG: Commands[ThreadDialog] = Commands(
     "thread",
     (
-        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, sheet: sheet.show_next(1)),
-        Command(
-            "previous",
-            "T",
-            "Previous thread",
-            "Go to the previous thread",
-            run=lambda _, sheet: sheet.show_next(-1),
-            shown=False,
-        ),
-        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.dismiss(None)),
-        Command(
-            "refresh", "r", "Refresh", "Refresh the thread", run=lambda _, sheet: sheet.refresh_thread(), shown=False
-        ),
+        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, dialog: dialog.show_next(1)),
+        Command("previous", "T", "Previous thread", "Go to the previous thread", run=lambda _, dialog: dialog.show_next(-1), shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.dismiss(None)),
+        Command("refresh", "r", "Refresh", "Refresh the thread", run=lambda _, dialog: dialog.refresh_thread(), shown=False),
         Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), shown=False),
-        Command(
-            "help",
-            "question_mark",
-            "Help",
-            "Show help for this thread",
-            run=lambda app, _: app.show_help(),
-            shown=False,
-        ),
+        Command("help", "question_mark", "Help", "Show help for this thread", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
-)
+)  # fmt: skip
 
 
 MIN_COLUMN, MAX_WIDTH = 40, 76
@@ -73,9 +57,7 @@ class Placement(NamedTuple):
 
 def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
     """Return where to place a thread: beside the text of `pane` if a column fits there, else over its lower half.
-
-    `text_width` is the width of the text in cells. If the pane is not visible, use the lower half of the screen.
-    """
+    `text_width` is the width of the text in cells. If the pane is not visible, use the lower half of the screen."""
     if not pane.area:
         height = max(screen.height // 2, min(8, screen.height))
         return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
@@ -112,11 +94,8 @@ class ThreadDialog(Dialog[None]):
         pane: Reader,
         select_block: Callable[[Comment], bool],
     ) -> None:
-        """Create the dialog for one of `threads`.
-
-        `outdated_note` returns a note about an outdated block, else "". `pane` shows the page. `select_block` selects the block of a
-        thread there and returns False if it is missing.
-        """
+        """Create the dialog for one of `threads`. `outdated_note` returns a note about an outdated block, else "".
+        `pane` shows the page. `select_block` selects the block of a thread there and returns False if it is missing."""
         super().__init__()
         self._pane, self._select_block = pane, select_block
         self._placement: Placement | None = None

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
@@ -13,7 +14,7 @@ from octavo.api.places import Discussion
 from octavo.data.comment_text import mentions
 from octavo.tui.widgets.wording import long_age, plural
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,8 @@ class ThreadFilter:
 
 
 def is_in_section(thread: Thread, section: str, me: str) -> bool:
-    """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`.
-
-    Each thread is in exactly one of `open`, `resolved` and `reviews`.
-    """
+    """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
+    is in exactly one of `open`, `resolved` and `reviews`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -83,11 +82,8 @@ def is_in_section(thread: Thread, section: str, me: str) -> bool:
 def available_filters(
     threads: Sequence[Thread], active: Sequence[ThreadFilter], now: datetime, me: str
 ) -> list[tuple[ThreadFilter, int]]:
-    """Return the filters that can be added to the `active` filters, each with the number of threads it would
-    leave.
-
-    A new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned.
-    """
+    """Return the filters that can be added to the `active` filters, each with the number of threads it would leave. A
+    new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned."""
     filters = []
     for each in _all_filters(threads, now, me):
         others_applied = filter_threads(threads, [other for other in active if other.kind != each.kind])
@@ -106,15 +102,27 @@ def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[Thre
         ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
-        filters.append(ThreadFilter("Age", name, _posted_since(now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _posted_between(now - timedelta(days=days), _ALWAYS)))
     for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
-        filters.append(ThreadFilter("Age", name, _posted_before(now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _posted_between(_NEVER, now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (user_id, name), _ in people.most_common():
-        filters.append(ThreadFilter("Author", f"by {name}", _posted_by(user_id)))
+        filters.append(ThreadFilter("Author", f"by {name}", partial(_is_by, user_id)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        filters.append(ThreadFilter("Location", f"in {place}", _in_place(place)))
+        filters.append(ThreadFilter("Location", f"in {place}", partial(_is_in, place)))
     return filters
+
+
+def _posted_between(start: datetime, end: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: start <= thread.posted_at < end
+
+
+def _is_by(user_id: str, thread: Thread) -> bool:
+    return thread.comment.posted_by.id == user_id
+
+
+def _is_in(place: str, thread: Thread) -> bool:
+    return thread.place == place
 
 
 def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
@@ -141,19 +149,3 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
 """The orders of the list: the name and the sort key of each."""
-
-
-def _posted_since(time: datetime) -> Callable[[Thread], bool]:
-    return lambda thread: thread.posted_at >= time
-
-
-def _posted_before(time: datetime) -> Callable[[Thread], bool]:
-    return lambda thread: thread.posted_at < time
-
-
-def _posted_by(user_id: str) -> Callable[[Thread], bool]:
-    return lambda thread: thread.comment.posted_by.id == user_id
-
-
-def _in_place(place: str) -> Callable[[Thread], bool]:
-    return lambda thread: thread.place == place

@@ -35,10 +35,7 @@ class ThreadSearchText:
 
     def match_outside(self, thread: Thread, words: Sequence[str]) -> str:
         """Return where the filter finds `words` (case-folded) outside of the visible text of a thread, such as `in a
-        reply: …`.
-
-        Empty if the visible text has all of them.
-        """
+        reply: …`. Empty if the visible text has all of them."""
         own_text = fold(_own_text(thread))
         missing = [word for word in words if word not in own_text]
         candidates = [("in a reply", each) for each in self._replies_to(thread)] + [

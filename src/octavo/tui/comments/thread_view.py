@@ -75,19 +75,13 @@ _SINGLE_THREAD: Commands[ThreadTarget] = (
 SUGGESTION: Commands[ThreadView] = Commands(
     "suggestion",
     (
-        Command(
-            "apply",
-            "a",
-            "Apply",
-            "Apply the suggested change to the page",
-            writes=True,
-            run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
-            why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
-            there=lambda app, view: view.message is not None and bool(suggestions(view.message.body.text)),
-        ),
+        Command("apply", "a", "Apply", "Apply the suggested change to the page", writes=True,
+                run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
+                why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
+                there=lambda app, view: view.message is not None and bool(suggestions(view.message.body.text))),
     ),
     find=lambda view: view,
-)
+)  # fmt: skip
 MESSAGES: Commands[ThreadView] = Commands(
     "thread",
     (
@@ -170,10 +164,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
     def show(self, at: Discussion, comment: Comment, *, title: str = "", is_page_visible: bool = False) -> None:
         """Show a thread below `title` and the quoted text of its block. If the thread is shown already, the selected
-        message stays selected.
-
-        With `is_page_visible`, `title` is the note about an outdated block.
-        """
+        message stays selected. With `is_page_visible`, `title` is the note about an outdated block."""
         if self.comment is None or self.comment.id != comment.id:
             self._cursor = 0
             self._replies = Snapshot(loading=True)

@@ -215,19 +215,15 @@ def _open_row_in_browser(app: Shell, target: CursorTarget) -> None:
         open_address(app, url, "page")
 
 
-def _is_tree_focused(app: Shell, target: CursorTarget) -> bool:
-    return target.is_tree_focused
-
-
 ROW: Commands[CursorTarget] = Commands(
     "row",
     (
         Command("yank", "y", "Copy path", "Copy the path of the page, or the title of the space",
-                run=_copy_row, why_not=_why_no_row, there=_is_tree_focused, shown=False),
+                run=_copy_row, why_not=_why_no_row, there=lambda _, target: target.is_tree_focused, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy a link to the page or space",
-                run=_copy_row_link, why_not=_why_no_row, there=_is_tree_focused, shown=False),
+                run=_copy_row_link, why_not=_why_no_row, there=lambda _, target: target.is_tree_focused, shown=False),
         Command("open_browser", "o", "Open in browser", "Open the page or space in the browser",
-                run=_open_row_in_browser, why_not=_why_no_row, there=_is_tree_focused, shown=False),
+                run=_open_row_in_browser, why_not=_why_no_row, there=lambda _, target: target.is_tree_focused, shown=False),
     ),
     context="table of contents",
     find=lambda view: view.target,

@@ -100,11 +100,7 @@ class FilesScreen(ListView[File]):
             id="files",
         )  # fmt: skip
         uses: Rows[Location] = Rows(
-            self._draw_use,
-            key=location_key,
-            two_lines=True,
-            empty="No page in this space uses this file.",
-            id="uses",
+            self._draw_use, key=location_key, two_lines=True, empty="No page in this space uses this file.", id="uses"
         )
         self.uses = uses
         title = ChangingText("USED ON", classes="pane-title", id="uses-title")
@@ -191,12 +187,7 @@ class FilesScreen(ListView[File]):
             return
         facts = (kind_of(file), pixels_of(file), size_in_words(file.size))
         about.update(
-            Content("\n").join(
-                [
-                    Content.styled(file.name or "Unnamed", "bold"),
-                    joined(facts).stylize("$octavo-muted"),
-                ]
-            )
+            Content("\n").join([Content.styled(file.name or "Unnamed", "bold"), joined(facts).stylize("$octavo-muted")])
         )
 
     # Pages that use the selected file

@@ -242,9 +242,7 @@ class LinksScreen(ListView[LinkLocation]):
         words = item.target or item.url or "no target"
         kind = "embedded" if item.is_embedded else item.kind if item.kind not in ("page", "url") else ""
         return Row(
-            text=Content(words),
-            right=Content.styled(kind, "$octavo-muted"),
-            sign=Content.styled(*_SIGNS[item.section]),
+            text=Content(words), right=Content.styled(kind, "$octavo-muted"), sign=Content.styled(*_SIGNS[item.section])
         )
 
     def _draw_details(self) -> None:

@@ -241,10 +241,8 @@ class OpenSpace:
         position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`.
-
-        If no heading has an anchor that starts with `#`, say so.
-        """
+        """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`. If
+        no heading has an anchor that starts with `#`, say so."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)

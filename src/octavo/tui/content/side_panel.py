@@ -63,11 +63,7 @@ class SidePanel(Vertical):
             id="outline",
         )
         threads: Rows[Comment] = Rows(
-            self._draw_thread,
-            key=lambda comment: comment.id,
-            two_lines=True,
-            empty="",
-            id="threads",
+            self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
         threads.can_focus = False  # focusable once it has rows, so that tab skips an empty list
         yield Static("OUTLINE", classes="pane-title")
@@ -124,10 +120,7 @@ class SidePanel(Vertical):
 
     def follow(self, anchor: str) -> None:
         """Select the heading of the reading position in the outline: the heading with this anchor, or the shown heading
-        above it.
-
-        Does nothing while the outline has the focus.
-        """
+        above it. Does nothing while the outline has the focus."""
         if self.outline.has_focus:
             return
         if shown := self._visible_anchors.get(anchor):

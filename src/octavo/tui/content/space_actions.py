@@ -93,7 +93,7 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
                 "with its pages and files, but without its comments",
                 off=reason,
             ),
-            Choice(partial(_git_info, app, item), "Git Sync", "show the connected repository"),
+            Choice(lambda: app.background(_show_git_info(app, item)), "Git Sync", "show the connected repository"),
         ]
     if item is not None:
         off = no_writes or target.why_not("transfer") or _why_no_transfer(app)
@@ -292,10 +292,6 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
 
 
 # Git Sync
-
-
-def _git_info(app: Shell, space: Space) -> None:
-    app.background(_show_git_info(app, space))
 
 
 async def _show_git_info(app: Shell, space: Space) -> None:

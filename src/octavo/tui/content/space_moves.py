@@ -21,17 +21,8 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def move_up(app: Shell, target: SpaceTarget) -> None:
-    """Move the selected space or collection one place up."""
-    _move_by(app, target, -1)
-
-
-def move_down(app: Shell, target: SpaceTarget) -> None:
-    """Move the selected space or collection one place down."""
-    _move_by(app, target, 1)
-
-
-def _move_by(app: Shell, target: SpaceTarget, step: int) -> None:
+def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
+    """Move the selected space or collection one place up (-1) or down (1)."""
     item = target.selected
     if (
         item is not None

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def _load(function: str) -> Callable[[Shell, SpaceTarget], None]:
-    """Return an action that loads its module when it runs: forms are not needed to read.
-
-    `function` is a module of this package and a function, such as `space_moves:choose_parent`.
-    """
+def _load(function: str, *arguments: int) -> Callable[[Shell, SpaceTarget], None]:
+    """Return an action that loads its module when it runs: forms are not needed to read. `function` is a module of this
+    package and a function, such as `space_moves:choose_parent`."""
     module, _, name = function.partition(":")
 
     def run(app: Shell, target: SpaceTarget) -> None:
-        getattr(import_module(f"octavo.tui.content.{module}"), name)(app, target)
+        getattr(import_module(f"octavo.tui.content.{module}"), name)(app, target, *arguments)
 
     return run
 
@@ -48,9 +46,9 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
         Command("move", "M", "Move", "Move the space or collection elsewhere", writes=True,
                 run=_load("space_moves:choose_parent"), why_not=lambda _, target: target.why_not("move")),
         Command("move_up", "alt+up", "Move up", "Move the space or collection up", writes=True, shown=False,
-                run=_load("space_moves:move_up"), why_not=lambda _, target: _why_not_step(target, -1)),
+                run=_load("space_moves:move_by", -1), why_not=lambda _, target: _why_not_step(target, -1)),
         Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
-                run=_load("space_moves:move_down"), why_not=lambda _, target: _why_not_step(target, 1)),
+                run=_load("space_moves:move_by", 1), why_not=lambda _, target: _why_not_step(target, 1)),
         Command("delete", "X", "Delete", "Delete the space or collection", writes=True,
                 run=_load("space_deletion:delete"), why_not=lambda _, target: target.why_not("delete")),
         Command("act", "a", "More…", "Show more actions, such as import, duplicate, and Git Sync",

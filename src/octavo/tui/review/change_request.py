@@ -21,7 +21,6 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
-from octavo.tui.comments.pending_comments import page_id_of
 from octavo.tui.reader.diff_navigation import ThreadBeyond
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
@@ -357,7 +356,7 @@ class ChangeRequestScreen(View):
             self.view.focus()
 
     def _show_where_held(self, entry: OutboxEntry) -> None:
-        self.changed_tree.reveal(page_id_of(entry) or WHOLE)
+        self.changed_tree.reveal(entry.facts.page or WHOLE)
         self.page_discussion.open_thread(entry.created_id)
 
     @property
