@@ -92,7 +92,7 @@ class Crew(MentionCandidates):
         self.people.append(User(id="zoe", display_name="Zoe M_M"))
 
 
-async def test_at_the_start_of_a_word_somebody_is_named() -> None:
+async def test_at_sign_at_start_of_word_mentions_a_member() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write(people=Crew())
@@ -108,7 +108,7 @@ async def test_at_the_start_of_a_word_somebody_is_named() -> None:
         assert composer.text.endswith("(@ @nobody else"), "what is nobody's name is written as it was typed"
 
 
-async def test_an_emoji_is_offered_by_the_letters_of_its_name() -> None:
+async def test_typed_emoji_name_opens_the_emoji_list() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write()
@@ -125,7 +125,7 @@ async def test_an_emoji_is_offered_by_the_letters_of_its_name() -> None:
         assert app.screen is composer
 
 
-async def test_a_long_text_is_not_looked_through_for_emoji_with_each_key() -> None:
+async def test_long_text_is_not_searched_for_emoji_on_each_key() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("a line of words\n" * 2000)
@@ -135,7 +135,7 @@ async def test_a_long_text_is_not_looked_through_for_emoji_with_each_key() -> No
         assert composer.text.endswith("\n: :ta")
 
 
-async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
+async def test_closed_emoji_list_keeps_the_typed_text() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write()
@@ -153,7 +153,7 @@ async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
         assert composer.text == "`:tad` at 10:30 :tada"
 
 
-async def test_a_quick_reply_is_put_in_where_one_writes() -> None:
+async def test_quick_reply_is_inserted_at_the_cursor() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write("Yes. ", replies=("Fixed, thank you.", *HOSTILE))
@@ -165,7 +165,7 @@ async def test_a_quick_reply_is_put_in_where_one_writes() -> None:
         assert composer.text == "Yes. Fixed, thank you."
 
 
-async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> None:
+async def test_first_member_stays_first_when_more_members_load() -> None:
     app, crew = Writing(), Crew()
     crew.people.append(User(id="al", display_name="Al Wu"))
     crew.people.append(User(id="tim", display_name="Tim", email="tim@west.example"))
@@ -184,7 +184,7 @@ async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> 
         assert mentions.rows.item.choice.title == "Walt", "the cursor stays on top until it is moved"
 
 
-async def test_a_reply() -> None:
+async def test_composer_of_a_reply() -> None:
     app = Writing()
     async with app.run_test(size=(70, 16)) as pilot:
         await app.write(
@@ -197,7 +197,7 @@ async def test_a_reply() -> None:
 
 
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+enter"])
-async def test_what_is_sent_is_the_answer(key: str) -> None:
+async def test_send_returns_the_text(key: str) -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write()
@@ -207,7 +207,7 @@ async def test_what_is_sent_is_the_answer(key: str) -> None:
         assert app.kept[-1] == "yes\nno", "it is the draft until whoever sends it has it"
 
 
-async def test_closing_keeps_the_draft() -> None:
+async def test_escape_keeps_the_draft() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write()
@@ -217,7 +217,7 @@ async def test_closing_keeps_the_draft() -> None:
         assert app.kept[-1] == "half a"
 
 
-async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
+async def test_unchanged_draft_is_not_saved_again() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("half a")
@@ -232,7 +232,7 @@ async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
         assert "half a" not in app.begun
 
 
-async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
+async def test_draft_is_saved_when_the_app_ends_or_is_suspended() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write()
@@ -249,7 +249,7 @@ async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
     assert app.kept[-1] == "one two three", "the app ended while it was open"
 
 
-async def test_a_slow_disk_stops_nobody_from_typing() -> None:
+async def test_slow_disk_does_not_block_typing() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write()
@@ -268,7 +268,7 @@ async def test_a_slow_disk_stops_nobody_from_typing() -> None:
         assert app.kept == ["one", "one two"]
 
 
-async def test_it_is_sent_once_it_is_a_draft_on_disk() -> None:
+async def test_text_is_sent_after_its_draft_is_on_disk() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write()
@@ -282,7 +282,7 @@ async def test_it_is_sent_once_it_is_a_draft_on_disk() -> None:
         assert app.kept[-1] == "yes"
 
 
-async def test_a_key_pressed_while_it_is_kept_is_for_the_screen_below() -> None:
+async def test_keys_pressed_while_saving_go_to_the_screen_below() -> None:
     class Below(Writing):
         BINDINGS: ClassVar[list[BindingType]] = [Binding("j,d", "pressed", "Pressed")]
         pressed = 0
@@ -303,7 +303,7 @@ async def test_a_key_pressed_while_it_is_kept_is_for_the_screen_below() -> None:
         assert app.answers == ["yes"]
 
 
-async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
+async def test_shared_email_domain_finds_no_member() -> None:
     app, crew = Writing(), Crew()
     crew.people[:] = [User(id=name, display_name=name, email=f"{name}x@harbour.example") for name in ("Ada", "Tom")]
     async with app.run_test(size=(70, 24)) as pilot:
@@ -317,7 +317,7 @@ async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
         assert [found.choice.title for found in app.screen.rows.items] == ["Ada"], "who types the domain means it"
 
 
-async def test_what_is_on_its_way_to_the_disk_is_not_sent_after_escape() -> None:
+async def test_escape_while_saving_does_not_send() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write()
@@ -330,7 +330,7 @@ async def test_what_is_on_its_way_to_the_disk_is_not_sent_after_escape() -> None
         assert app.answers == [None]
 
 
-async def test_while_nothing_can_be_saved_nothing_is_sent() -> None:
+async def test_unwritable_disk_disables_sending() -> None:
     app = Writing()
     async with app.run_test(size=(100, 20)) as pilot:
         composer = await app.write()
@@ -345,7 +345,7 @@ async def test_while_nothing_can_be_saved_nothing_is_sent() -> None:
         await until(pilot, lambda: app.answers == ["yes"])
 
 
-async def test_when_it_cannot_be_kept_after_all_it_is_not_sent_and_can_be_later() -> None:
+async def test_failed_save_does_not_send_and_can_be_retried() -> None:
     app = Writing()
     async with app.run_test(size=(100, 20)) as pilot:
         composer = await app.write()
@@ -361,7 +361,7 @@ async def test_when_it_cannot_be_kept_after_all_it_is_not_sent_and_can_be_later(
         await until(pilot, lambda: app.answers == ["yes!"])
 
 
-async def test_nothing_is_not_sent_and_it_says_so() -> None:
+async def test_empty_text_is_not_sent_and_says_why() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write(limit=10)
@@ -374,7 +374,7 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
         assert app.answers == []
 
 
-async def test_the_preview_shows_it_and_comes_back_to_writing() -> None:
+async def test_preview_shows_the_text_and_returns_to_editing() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("**bold**")
@@ -388,7 +388,7 @@ async def test_the_preview_shows_it_and_comes_back_to_writing() -> None:
         assert app.answers == []
 
 
-async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_its_quotes_aside() -> None:
+async def test_preview_of_long_text_does_not_wrap_it_again() -> None:
     app = Writing()
     async with app.run_test(size=(100, 30)) as pilot:
         app.preview = preview
@@ -403,7 +403,7 @@ async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_i
         assert looked.counts == {}
 
 
-async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> None:
+async def test_editor_without_a_terminal_keeps_the_text() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("text")
@@ -413,7 +413,7 @@ async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> No
         assert "Octavo cannot start an editor in this terminal." in shown(app)
 
 
-async def test_what_is_pasted_or_quoted_is_text() -> None:
+async def test_pasted_and_quoted_control_characters_are_shown_as_text() -> None:
     app = Writing()
     async with app.run_test(size=(120, 30)) as pilot:
         for text in HOSTILE:
@@ -428,7 +428,7 @@ async def test_what_is_pasted_or_quoted_is_text() -> None:
         assert len(app.answers) == len(HOSTILE)
 
 
-def test_drafts_are_kept_soon_after_the_last_key_and_never_late() -> None:
+def test_drafts_are_saved_soon_after_the_last_key() -> None:
     clock = DraftClock()
     assert clock.typed(10.0) == pytest.approx(0.3)
     assert clock.typed(10.2) == pytest.approx(0.3)

@@ -14,7 +14,7 @@ def comment(key: str, target: Target, replies: int = 0) -> Comment:
     return Comment(id=key, body=Body(markdown=f"About {key}"), posted_by=ADA, replies=replies, target=target)
 
 
-def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -> None:
+def test_thread_on_deleted_block_is_outdated_and_quotes_the_block() -> None:
     page, node = TargetPage(id="p"), TargetNode(id="gone", preview="words that\nwere here")
     hanging = {
         "": [comment("t1", Target(page=page, node=node)), comment("t2", Target(page=page))],
@@ -34,7 +34,7 @@ def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -
     }
 
 
-def test_the_newest_replies_are_shown_and_all_are_counted() -> None:
+def test_newest_replies_are_shown_and_all_are_counted() -> None:
     replies = [Reply(id=f"r{number}", body=Body(markdown=f"Reply {number}"), posted_by=ADA) for number in range(5)]
     (line,) = thread_summaries(
         {"b": [comment("t", Target(), 5)]}, lambda id: "on its way" * (id == "r4"), {"t": replies}

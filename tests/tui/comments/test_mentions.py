@@ -22,7 +22,7 @@ PIECES = [
 PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)", "`", "x@Ada"]
 
 
-def test_a_mention_is_shown_as_a_name() -> None:
+def test_mention_is_shown_as_a_name() -> None:
     writing = MentionText()
     text = f"{mention_markdown(ADA)}, {mention_markdown(LONG)} and {mention_markdown(HARD)}: look"
     assert writing.to_text(text) == with_names(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
@@ -30,14 +30,14 @@ def test_a_mention_is_shown_as_a_name() -> None:
     assert writing.to_markdown("(@Ada) @Adam me@Ada") == f"({mention_markdown(ADA)}) @Adam me@Ada"
 
 
-def test_two_of_one_name_are_told_apart() -> None:
+def test_two_people_with_the_same_name_are_kept_apart() -> None:
     other = mention_markdown(User(id="u9", display_name="Ada"))
     writing = MentionText()
     assert writing.to_text(f"{mention_markdown(ADA)} {other}") == f"@Ada {other}"
     assert writing.to_markdown(f"@Ada {other}") == f"{mention_markdown(ADA)} {other}"
 
 
-def test_a_name_that_was_typed_stays_what_it_was() -> None:
+def test_typed_name_does_not_become_a_mention() -> None:
     writing = MentionText()
     text = f"@Ada and {mention_markdown(ADA)}"
     assert writing.to_markdown(writing.to_text(text)) == text
@@ -49,6 +49,6 @@ def test_a_name_that_was_typed_stays_what_it_was() -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_what_is_shown_and_not_written_on_is_sent_as_it_was(text: str) -> None:
+def test_unedited_text_is_sent_unchanged(text: str) -> None:
     writing = MentionText()
     assert writing.to_markdown(writing.to_text(text)) == text

@@ -17,7 +17,7 @@ def thread(name: str, key: str, preview: str | None) -> Comment:
     return Comment.model_validate({"id": name, "target": target, "postedBy": {"id": "u", "displayName": "Ada"}})
 
 
-def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> None:
+def test_thread_on_edited_block_is_on_the_similar_block() -> None:
     before, after = parse(BEFORE), parse(AFTER)
     _, edited, same = before.blocks
     threads = [
@@ -37,7 +37,7 @@ def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> No
     }
 
 
-def test_what_is_not_read_yet_is_not_taken_for_gone() -> None:
+def test_block_missing_in_partial_document_is_not_deleted() -> None:
     lost = thread("edited", "gone", "At about 09:06 the water stood 3.412 m above chart datum.")
     hanging = ThreadAnchors(parse(AFTER), whole=False)
     assert hanging.block_change(lost) == ""
@@ -47,7 +47,7 @@ def test_what_is_not_read_yet_is_not_taken_for_gone() -> None:
     assert whole.for_document(whole.document, whole=True) is whole
 
 
-def test_to_look_for_many_threads_goes_through_a_page_once() -> None:
+def test_many_threads_walk_the_document_once() -> None:
     document = parse("\n\n".join(f"Paragraph {number} says a little of what there is." for number in range(3000)))
     hanging = ThreadAnchors(document)
     threads = [thread(f"t{number}", "gone", f"Nobody has written words number {number} here.") for number in range(10)]
@@ -73,7 +73,7 @@ def outdated(each: Comment, says: bool) -> Comment:
     return each.model_copy(update={"target": target})
 
 
-def test_a_thread_on_the_old_side_hangs_where_it_was_made_and_is_not_outdated() -> None:
+def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
     both = TwoVersionAnchors((parse(WAS), parse(IS)))
     old, new = "The schedule cannot be changed. See below.", "The schedule cannot be changed. See below, and above."
     made = {

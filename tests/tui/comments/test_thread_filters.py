@@ -55,7 +55,7 @@ def keys(threads: list[Thread]) -> str:
     return "".join(each.comment.id for each in threads)
 
 
-def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
+def test_each_available_filter_counts_its_matches() -> None:
     left = {each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")}
     assert left == {
         "without replies": "bc",
@@ -75,7 +75,7 @@ def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
     assert all(count == len(left[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
 
 
-def test_beside_one_that_holds_others_are_offered_and_those_of_its_kind_instead_of_it() -> None:
+def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
     by_tom = next(each for each, _ in available_filters(THREADS, (), NOW, "") if each.name == "by Tom")
     more = {each.name: count for each, count in available_filters(THREADS, [by_tom], NOW, "")}
     assert more["in GUIDE"] == 1
@@ -86,12 +86,12 @@ def test_beside_one_that_holds_others_are_offered_and_those_of_its_kind_instead_
     assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
 
 
-def test_orders() -> None:
+def test_orders_of_threads() -> None:
     told = {name: keys(sorted(THREADS, key=compared)) for name, (_, compared) in ORDERS.items()}
     assert told == {"place": "bacd", "newest": "abcd", "oldest": "dcba", "answers": "adbc", "author": "adbc"}
 
 
-def test_sections() -> None:
+def test_tabs_of_the_list_of_threads() -> None:
     threads = [*THREADS, thread("r", status="resolved")]
     told = {
         name: keys([each for each in threads if is_in_section(each, name, "ada")])
@@ -100,7 +100,7 @@ def test_sections() -> None:
     assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
 
 
-def test_a_list_shows_the_words_of_links_and_mentions() -> None:
+def test_list_shows_the_text_of_links_and_mentions() -> None:
     eve = User(id="eve", display_name="Eve [of] *it*")
     assert mention_markdown(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
     said = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
