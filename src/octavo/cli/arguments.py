@@ -182,11 +182,11 @@ def parser() -> argparse.ArgumentParser:
     _add_auth(commands)
 
     operations = _command(commands, "operations", "list all API operations")
-    printed = operations.add_mutually_exclusive_group()
-    printed.add_argument(
+    formats = operations.add_mutually_exclusive_group()
+    formats.add_argument(
         "--json", action="store_true", help="print the list as JSON, one object for each method and path"
     )
-    printed.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
+    formats.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
     api = _command(

@@ -42,9 +42,9 @@ def run(options: argparse.Namespace) -> int:
 def _login(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings).patient(tell)
     # The API key is typed or piped in now, not read from the environment.
-    quiet = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
+    environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     profile_name = options.profile if options.profile in home.read().entries else None
-    access = profiles.resolve(home.read(), quiet, profile=profile_name, base_url=options.base_url)
+    access = profiles.resolve(home.read(), environ, profile=profile_name, base_url=options.base_url)
     key = keys.accept(_read_key(options, host_of(access.origin)))
     signed = asyncio.run(
         signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)

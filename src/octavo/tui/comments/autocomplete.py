@@ -27,8 +27,8 @@ _TICKS = re.compile(r"`+")
 
 AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
     "chooser",
-    (Command("take", "tab", "Insert", "Insert the selected item", run=lambda _, offers: offers.choose(), shown=False, priority=True),),
-    find=lambda offers: offers,
+    (Command("take", "tab", "Insert", "Insert the selected item", run=lambda _, view: view.choose(), shown=False, priority=True),),
+    find=lambda view: view,
 )  # fmt: skip
 
 

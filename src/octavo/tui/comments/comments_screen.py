@@ -149,7 +149,7 @@ class CommentsScreen(ListView[Thread]):
         """Return your unsent drafts in the current thread, or in the selected threads."""
         threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
-        return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]
+        return [text for each in threads for text in index.of_thread(each.at, each.comment.id)]
 
     def _clear_selection(self) -> None:
         """Clear the selection after a bulk action. Threads whose write fails are selected again."""
@@ -220,7 +220,9 @@ class CommentsScreen(ListView[Thread]):
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
         shown = thread_filters.filter_threads(section_threads, self.narrowing.by)
-        self._places = {place: Heading(place, said) for place, said in thread_filters.place_summaries(shown).items()}
+        self._places = {
+            place: Heading(place, status_parts) for place, status_parts in thread_filters.place_summaries(shown).items()
+        }
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.refused
         is_moved = self.rows.key != self._initial_row
@@ -271,24 +273,26 @@ class CommentsScreen(ListView[Thread]):
             extent = f"{loaded} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
             extent = f"{len(self.rows.items)} of {self.section_count}"
-        said = [
+        status_parts = [
             "Comments",
             self.sections.current,
             f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
             thread_filters.ORDERS[self.order][0] if self.order != "place" else "",
             f"{len(self.ticked)} selected" if self.ticked else "",
         ]
-        self.status(" · ".join(filter(None, said)), extent + (" · more threads on the server" if has_more else ""))
+        self.status(
+            " · ".join(filter(None, status_parts)), extent + (" · more threads on the server" if has_more else "")
+        )
         self.refresh_bindings()
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
         hidden_match = self.search_text.match_outside(thread, self.rows.words)
-        words = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
+        text = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._failed_writes.get(comment.id)):
-            words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
+            text = Content.assemble((f"failed: {why}", "$warning"), "  ", text)
         if self.order != "place":
-            words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
+            text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
         age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
         if thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
@@ -296,7 +300,7 @@ class CommentsScreen(ListView[Thread]):
         # The age column shows that a comment is unsent.
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
-            text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
+            text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
             right=beside(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
             sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
         )

@@ -155,7 +155,7 @@ class PageDiscussion:
 
         pages, threads = self._pages, {each.id: each for each in self._pages.known_threads}
         if pages.discussion is not None and comment_id in threads:
-            sheet = ThreadDialog(
+            dialog = ThreadDialog(
                 pages.discussion,
                 list(threads.values()),
                 comment_id,
@@ -163,7 +163,7 @@ class PageDiscussion:
                 pages.pane,
                 pages.go_to_thread,
             )
-            self._view.app.push_screen(sheet)
+            self._view.app.push_screen(dialog)
 
 
 COMMENTING: Commands[PageDiscussion] = Commands(

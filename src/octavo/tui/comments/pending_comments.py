@@ -69,12 +69,12 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
             app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
 
     text = " ".join(entry.facts.text.split())
-    said = f"“{text if len(text) <= 240 else text[:239] + '…'}”"
+    quote = f"“{text if len(text) <= 240 else text[:239] + '…'}”"
     after = (
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."
     )
-    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), on_decided)
+    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided)
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:

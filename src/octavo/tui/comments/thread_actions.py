@@ -269,8 +269,8 @@ def thread_label(comment: Comment) -> str:
 
 def short_quote(text: str) -> str:
     """Return the first words of a text in quotes, cut to fit a row."""
-    words = plain_text(text)
-    return f"“{words if len(words) <= _QUOTE_LENGTH else words[: _QUOTE_LENGTH - 1].rstrip() + '…'}”"
+    plain = plain_text(text)
+    return f"“{plain if len(plain) <= _QUOTE_LENGTH else plain[: _QUOTE_LENGTH - 1].rstrip() + '…'}”"
 
 
 def reply_draft_key(at: Discussion, comment: Comment) -> str:

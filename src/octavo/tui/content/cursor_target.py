@@ -105,8 +105,8 @@ class CursorTarget:
         row = self.row
         if row is None or self._open_space.nav.has_focus_on != "spaces":
             return None
-        what = "collection" if row.kind == "group" else "space"
-        return f"“{row.label}” is a {what}, not a page. Press tab to go to the open page."
+        kind_label = "collection" if row.kind == "group" else "space"
+        return f"“{row.label}” is a {kind_label}, not a page. Press tab to go to the open page."
 
     @property
     def drafts(self) -> Sequence[UnsentText]:
@@ -201,8 +201,8 @@ def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
 
 def _copy_row(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None:
-        text, what = (row.path, "path") if row.path else (str(row.label), "title")
-        clipboard.copy(app, text, f"Copied the {what} of {row.label}.")
+        text, kind_label = (row.path, "path") if row.path else (str(row.label), "title")
+        clipboard.copy(app, text, f"Copied the {kind_label} of {row.label}.")
 
 
 def _copy_row_link(app: Shell, target: CursorTarget) -> None:

@@ -185,11 +185,11 @@ class LinksScreen(ListView[LinkLocation]):
         for link in snapshot.value.items if snapshot.value else ():
             target = link.target_reference or Location()
             section = _section_of(link, target)
-            words, url = _target_title(target, self.space.id), target.url or ""
+            title, url = _target_title(target, self.space.id), target.url or ""
             kind = _KINDS.get(target.kind, target.kind)
             is_embedded = link.relation == "dependsOn"
             self._locations[section] += [
-                LinkLocation(each, section, words, kind, url, is_embedded) for each in link.location_references
+                LinkLocation(each, section, title, kind, url, is_embedded) for each in link.location_references
             ]
         self.draw_list()
 
@@ -239,10 +239,10 @@ class LinksScreen(ListView[LinkLocation]):
         return item.location.page.id if item.location.page else ""
 
     def _draw(self, item: LinkLocation) -> Row:
-        words = item.target or item.url or "no target"
+        title = item.target or item.url or "no target"
         kind = "embedded" if item.is_embedded else item.kind if item.kind not in ("page", "url") else ""
         return Row(
-            text=Content(words), right=Content.styled(kind, "$octavo-muted"), sign=Content.styled(*_SIGNS[item.section])
+            text=Content(title), right=Content.styled(kind, "$octavo-muted"), sign=Content.styled(*_SIGNS[item.section])
         )
 
     def _draw_details(self) -> None:
@@ -252,9 +252,7 @@ class LinksScreen(ListView[LinkLocation]):
             return
         sign, style = _SIGNS[item.section]
         page = self._page_of(item)
-        where = [
-            name for name in (self.space.title, self._page_trails.get(page, ""), page_title(item.location)) if name
-        ]
+        path = [name for name in (self.space.title, self._page_trails.get(page, ""), page_title(item.location)) if name]
         same_target = [
             other for other in self._locations.get(item.section, ()) if self._target(other) == self._target(item)
         ]
@@ -265,7 +263,7 @@ class LinksScreen(ListView[LinkLocation]):
         ]
         if item.url and item.target and item.url != item.target:
             lines += [Content(item.url), Content("")]
-        lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(where))]
+        lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(path))]
         if item.section != "here" and len(same_target) > 1:
             pages = len({self._page_of(other) for other in same_target})
             lines.append(Content.styled(f"used {len(same_target)} times on {plural(pages, 'page')}", "$octavo-muted"))

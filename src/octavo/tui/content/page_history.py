@@ -190,7 +190,7 @@ class PageHistoryScreen(View):
         number = Content.styled(f"#{version.number}  ", "$octavo-muted") if version.number else Content("")
         return Row(
             text=number + Content.styled(version.name, "bold"),
-            right=Content.styled(short_age(version.moment), "$octavo-muted"),
+            right=Content.styled(short_age(version.created_at), "$octavo-muted"),
             below=joined([version.author, version.changes_label]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
@@ -254,7 +254,7 @@ class PageHistoryScreen(View):
         if version is None:
             return
         newest = self.rows.items[0] is version
-        details = joined([long_age(version.moment), f"#{version.number}" if version.number else "", version.author])
+        details = joined([long_age(version.created_at), f"#{version.number}" if version.number else "", version.author])
         match self._compared_with:
             case "now":
                 banner_text = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), details)
@@ -295,8 +295,8 @@ class PageHistoryScreen(View):
                 if not self.view.place.go_to_anchor(anchor) and self._compared_with:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
-                places = [version.at, self.space.ref if self._compared_with == "now" else version.before]
-                pages = [page_to_read(place, self.page_id) for place in places if place is not None]
+                revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
+                pages = [page_to_read(place, self.page_id) for place in revisions if place is not None]
                 sources = view.contents.sources
                 shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)

@@ -47,7 +47,7 @@ class PageVersion:
 
     at: RevisionRef
     before: RevisionRef | None
-    moment: datetime | None
+    created_at: datetime | None
     name: str
     """Title of the merged change request, else the kind of the revision."""
     number: int = 0
@@ -123,7 +123,7 @@ class PageRevisionFinder:
         return PageVersion(
             at=self._ref(revision.id),
             before=self._ref(revision.parents[0]) if revision.parents else None,
-            moment=revision.created_at,
+            created_at=revision.created_at,
             name=merged.title
             if merged
             else "Created on main"

@@ -166,10 +166,10 @@ class SearchScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
-    def __init__(self, words: str = "") -> None:
-        """Open the dialog with `words` as the search text."""
+    def __init__(self, text: str = "") -> None:
+        """Open the dialog with `text` as the search text."""
         super().__init__()
-        self._initial_text = words
+        self._initial_text = text
         self._organization: Organization | None = None
         """None until the organization is loaded. Until then only this machine is searched."""
         self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
@@ -296,8 +296,8 @@ class SearchScreen(Dialog[None]):
         try:
             while not is_being_removed(self) and self.search_text:
                 self._search_again = False
-                words, spaces = self.search_text, self._spaces()
-                results = await known.search(words, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
+                text, spaces = self.search_text, self._spaces()
+                results = await known.search(text, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
                 results = tuple([await self._with_titles(hit) for hit in results])
                 counts = await known.counts(spaces)
                 if is_being_removed(self):
@@ -336,24 +336,24 @@ class SearchScreen(Dialog[None]):
         return tuple(space.id for space in known.items) if known is not None else None
 
     def _search_server(self) -> None:
-        words = self._asked_text = self.search_text
-        address = urls.GetContent(url=words) if words.startswith(("https://", "http://")) else None
+        text = self._asked_text = self.search_text
+        address = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
         self._link_content = Snapshot()
         self._subscriptions.follow("address", address, self._show_link_content)
-        if not words or address is not None:
+        if not text or address is not None:
             self._subscriptions.follow("pages", None)
             self._subscriptions.follow("pages of a space", None)
             self._pages, self._space_pages = Snapshot(), Snapshot()
         elif self._only_space is not None:
             self._subscriptions.follow("pages", None)
             self._pages = Snapshot()
-            op = search.InSpace(at=self._only_space, query=words, limit=30)
+            op = search.InSpace(at=self._only_space, query=text, limit=30)
             self._subscriptions.follow("pages of a space", op, self._show_space_pages)
         elif self._organization is not None:
             self._subscriptions.follow("pages of a space", None)
             self._space_pages = Snapshot()
             at = OrganizationRef(organization_id=self._organization.id)
-            self._subscriptions.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._show_pages)
+            self._subscriptions.follow("pages", search.InOrganization(at=at, query=text, limit=30), self._show_pages)
         self._show_results()
 
     def _show_pages(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
@@ -523,7 +523,7 @@ class SearchScreen(Dialog[None]):
 
     def _find_change_requests(self) -> list[SearchResult]:
         """Return the change requests whose titles match, then those whose descriptions match."""
-        words = fold(self.search_text).split()
+        text = fold(self.search_text).split()
         found = [each for known in self._change_requests.values() if known.value for each in known.value.items]
         results = [
             SearchResult(
@@ -536,7 +536,7 @@ class SearchScreen(Dialog[None]):
                 url=each.urls.app or "",
             )
             for each in found
-            if each.space and all(word in fold(f"#{each.number} {each.title}") for word in words)
+            if each.space and all(word in fold(f"#{each.number} {each.title}") for word in text)
         ]
         found_ids = {hit.id for hit in results}
         return results + [
@@ -547,25 +547,25 @@ class SearchScreen(Dialog[None]):
         ]  # fmt: skip
 
     def _find_spaces(self) -> list[SearchResult]:
-        words = fold(self.search_text).split()
+        text = fold(self.search_text).split()
         spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
         return [
             SearchResult("space", each.id, each.id, each.title, "space", url=each.urls.app or "")
             for each in spaces
-            if all(word in fold(each.title) for word in words)
+            if all(word in fold(each.title) for word in text)
         ]
 
     def _row_of(self, hit: SearchResult) -> Row:
         right = hit.detail or (hit.location if hit.kind == "page" else "")
         if hit.indexed is not None and hit.kind == "page" and (self._pages.error or self._space_pages.error):
             right += f" · {short_age(hit.indexed.known_at)}" if hit.indexed.known_at else " · title only"
-        words, marks = hit.excerpt, hit.marks
-        if not words and hit.kind != "page":
-            words, marks = hit.location, ()
+        text, marks = hit.excerpt, hit.marks
+        if not text and hit.kind != "page":
+            text, marks = hit.location, ()
         return Row(
             text=_highlight(hit.title, SearchTerms(self.search_text).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
-            below=_highlight(words, marks),
+            below=_highlight(text, marks),
         )
 
     def _show_scope(self, found: str = "") -> None:
@@ -622,13 +622,13 @@ def _page_results(page: search.PageHit, space: str, title: str, terms: SearchTer
     )
     sections = page.sections[:3]
     if not sections:
-        words, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
-        return [make_result(page.title, title, words, marks=marks)]
+        text, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
+        return [make_result(page.title, title, text, marks=marks)]
     results = []
     for each in sections:
-        words, marks = terms.excerpt(each.body, EXCERPT_LENGTH)
+        text, marks = terms.excerpt(each.body, EXCERPT_LENGTH)
         found_ids = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
-        results.append(make_result(found_ids, title, words, each.path.partition("#")[2], marks=marks))
+        results.append(make_result(found_ids, title, text, each.path.partition("#")[2], marks=marks))
     return results
 
 

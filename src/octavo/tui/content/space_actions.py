@@ -248,9 +248,9 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, requ
     def on_sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
         count = answer.imported_resources if answer is not None else 0
         failed_count = answer.total_resources - count if answer is not None else 0
-        said = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
+        imported_label = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
         failed_note = f" {plural(failed_count, 'page')} could not be read." if failed_count > 0 else ""
-        app.say(f"{said}.{failed_note}", tone="care" if failed_count > 0 else "done")
+        app.say(f"{imported_label}.{failed_note}", tone="care" if failed_count > 0 else "done")
         if request is not None and request.change_request is not None:
             target_request.wrote(app, space.ref, request.change_request)
             app.go(ToChangeRequest(request.change_request.ref(space.ref), request.change_request))

@@ -88,16 +88,18 @@ def delete(app: Shell, target: SpaceTarget) -> None:
 
 def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
     if isinstance(item, Space):
-        return [Fact("care", "", said) for said in SPACES.hangs_on(item)]
+        return [Fact("care", "", sentence) for sentence in SPACES.hangs_on(item)]
     space_count = sum(each.parent == item.id for each in target.spaces)
     folders = sum(each.parent == item.id for each in target.collections)
     contents = " and ".join(
-        said
-        for number, said in ((space_count, plural(space_count, "space")), (folders, plural(folders, "collection")))
+        sentence
+        for number, sentence in ((space_count, plural(space_count, "space")), (folders, plural(folders, "collection")))
         if number
     )
-    where = next((f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level")
-    facts = [Fact("care", "", f"{contents} in this collection will be moved {where}.")] if contents else []
+    destination = next(
+        (f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level"
+    )
+    facts = [Fact("care", "", f"{contents} in this collection will be moved {destination}.")] if contents else []
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
@@ -126,7 +128,7 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
         responses = await asyncio.gather(*map(live.fetch, ops))
     except ApiError as error:
         return [Fact("bad", "", f"Could not check which sites use the space: {error}")]
-    on = [
+    facts = [
         Fact(
             "care",
             "",
@@ -136,10 +138,10 @@ async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fac
         if any(each.space is not None and each.space.id == space.id for each in response.items)
     ]
     if len(listed) > len(checked):
-        on.append(
+        facts.append(
             Fact("note", "", f"{plural(len(listed) - len(checked), 'more site was', 'more sites were')} not checked.")
         )
-    return on or [Fact("ok", "", "No site uses this space.")]
+    return facts or [Fact("ok", "", "No site uses this space.")]
 
 
 def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
@@ -154,8 +156,8 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
 def remember_space(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
-    mine = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
-    app.session.state.set_fact("deleted spaces", [mine, *other_spaces][:MAX_REMEMBERED])
+    entry = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
+    app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])
 
 
 def _remembered_spaces(app: Shell) -> list[dict[str, str]]:

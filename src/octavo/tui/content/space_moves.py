@@ -53,12 +53,12 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
 
 def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
     others = [each for each in _same_kind(target, item) if each.parent == parent and each.id != item.id]
-    where = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
+    parent_title = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
 
     def on_chosen(position: SpacePosition | None) -> None:
         if position is not None:
-            to = f"to {where}" if parent else "to the top level"
-            _move(app, target, item, position, f"Moved {title_of(item)} {to}.")
+            destination = f"to {parent_title}" if parent else "to the top level"
+            _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
 
     if not others:
         on_chosen(SpacePosition(parent))
@@ -68,7 +68,9 @@ def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, p
         Choice(SpacePosition(parent, before=others[0].id), "First"),
         *(Choice(SpacePosition(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
     ]
-    app.push_screen(Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {where}", choices), on_chosen)
+    app.push_screen(
+        Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen
+    )
 
 
 def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
@@ -76,7 +78,7 @@ def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
     return target.spaces if isinstance(item, Space) else target.collections
 
 
-def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, said: str) -> None:
+def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
     before = space_positions.position_of(item, _same_kind(target, item))
     if position == before:
         app.say(f"{title_of(item)} is already in this position.")
@@ -94,7 +96,7 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
     doing, op = f"move {title_of(item)}", space_positions.move_operation(item, position)
     cache_edit = _list_operation(target, item), lambda page: space_positions.list_after_move(page, item, position)
     sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
-    app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
+    app.writes.send(doing, sending, said=message, back=lambda _: undo, is_shown=True)
 
 
 def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
