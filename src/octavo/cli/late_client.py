@@ -39,7 +39,8 @@ class LatePlatform:
         fail: float = 0.0,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        """`latency` is in seconds, `fail` the share of failing requests from 0 to 1. `on_close` is called last."""
+        """Create the application. `latency` is in seconds, `fail` is the share of failing requests, from 0 to 1. `on_close`
+        is called after the platform is closed."""
         self._on_close = on_close
         self._build, self._folder = build, folder
         self._latency, self._fail = latency, fail
@@ -85,12 +86,12 @@ class LateClient:
         read_only: str = "",
         learn: Callable[[str], None] | None = None,
     ) -> None:
-        """`platform` replaces the server at `origin`. `read_only` is the message for a refused write, empty to allow
-        writes.
+        """Create a client for the server at `origin`, or for `platform`. `read_only` is the message for a refused
+        write, empty to allow writes.
 
-        `key` reads the API key in a thread, and reports what it is waiting for to its argument. Raises
-        StoreUnavailable, or Unauthorized. `learn` is called in a thread with the id of the signed-in user, after each
-        response that contains it.
+        `key` returns the API key. It is called in a thread, with a function that takes a sentence about what it waits
+        for, and raises StoreUnavailable, or Unauthorized. `learn` is called in a thread with the id of the signed-in
+        user, after each response that contains it.
         """
         self.read_only = read_only
         self._learn = learn
