@@ -6,7 +6,7 @@ What keys ask for is seen while journeys run (`tests/journeys/pressed.py`) and k
 journey it was seen in, which shows what is written again whenever it runs, some of them in long runs alone. The keys are
 read off the commands. After keys came or went:
 
-    RECORD_KEYS=one.tsv .venv/bin/pytest -n auto --dist worksteal -m "not long or covered_elsewhere" tests/journeys
+    RECORD_KEYS=one.tsv .venv/bin/pytest -n auto --dist worksteal -m "not long or before_release" tests/journeys
     RECORD_KEYS=one.tsv .venv/bin/pytest -m long tests/journeys/test_every_kind.py
     .venv/bin/python -m screenshots.operations one.tsv
 
@@ -136,7 +136,7 @@ def said(each: Pressed, key_of: dict[str, str]) -> str:
 
 def rows() -> list[dict[str, str]]:
     """Every operation of the interface: the keys that reach it, or why none does. Both empty: it has no place yet."""
-    names = {route.key: spec.name for spec in load().values() if not spec.again for route in routes(spec)}
+    names = {route.key: spec.name for spec in load().values() if not spec.repeats_request for route in routes(spec)}
     key_of, by_route = keys(), defaultdict(list)
     for each in pressed():
         by_route[each.route].append(said(each, key_of))

@@ -58,7 +58,7 @@ class PlatformFolder:
         if not self.key_file.exists():
             write_private(self.key_file, secrets.token_urlsafe(32))
         key = read_private(self.key_file).strip()
-        redaction.remember(key)
+        redaction.remember_token(key)
         return SecretStr(key)
 
     def lock_shared(self) -> Callable[[], None]:

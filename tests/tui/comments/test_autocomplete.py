@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.emoji import code_of, search, sign_of
+from octavo.documents.emoji import api_code, search, to_emoji
 from octavo.tui.comments.autocomplete import emoji_prefix, ends_in_code
 
 
@@ -61,8 +61,8 @@ def test_emoji_search_lists_exact_names_first() -> None:
 @pytest.mark.parametrize("sign", ["🎉", "❤", "❤️", "👍🏽", "🏳️\u200d🌈", "1️⃣"])
 def test_pasted_emoji_is_found_and_has_the_code_of_the_api(sign: str) -> None:
     (one,) = search(sign)
-    assert sign_of(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
-    assert code_of(sign) == one.code or sign in "❤️"
+    assert to_emoji(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
+    assert api_code(sign) == one.code or sign in "❤️"
 
 
 @pytest.mark.parametrize(

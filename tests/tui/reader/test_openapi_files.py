@@ -22,7 +22,7 @@ PARTS: dict[str, Any] = {
 
 async def test_a_description_is_put_together_as_it_was_written() -> None:
     found = await read(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
-    assert (found.spec, found.trouble) == (PARTS, "")
+    assert (found.spec, found.error) == (PARTS, "")
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
     ],
 )
 async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:
-    assert (await read(content, "a.yaml")).trouble.startswith(said)
+    assert (await read(content, "a.yaml")).error.startswith(said)
 
 
 async def test_what_takes_too_long_is_ended() -> None:
     """As much as is read at all, in the form that takes longest."""
     found = await read(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
-    assert found.trouble == "Could not read a.yaml: the file takes too much time or memory to read."
+    assert found.error == "Could not read a.yaml: the file takes too much time or memory to read."
 
 
 def test_yaml_is_read_as_its_version_1_2_has_it() -> None:

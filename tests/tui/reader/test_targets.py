@@ -210,7 +210,7 @@ PETS = Specification(
             Specification({"info": {"title": "Pets"}, "paths": {}}),
             "This operation is not in Pets: the operation may have been renamed",
         ),
-        (Specification(trouble="Guests may not see it."), "Guests may not see it."),
+        (Specification(error="Guests may not see it."), "Guests may not see it."),
     ],
 )
 async def test_an_operation_says_what_its_specification_says_or_why_not(found: Specification, said: str) -> None:

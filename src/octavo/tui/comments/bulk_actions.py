@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.data.writes.machine import NewWrite
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
@@ -131,7 +131,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
             if removes or code not in my_reactions
         ]
         target = f"{'from' if removes else 'to'} {plural(len(writes), 'thread')}"
-        status = f"Removing {sign_of(code)} {target}…" if removes else f"Reacting with {sign_of(code)} {target}…"
+        status = f"Removing {to_emoji(code)} {target}…" if removes else f"Reacting with {to_emoji(code)} {target}…"
         app.writes.queue(*writes, said=f"{status}{selection.skipped_note}")
         on_queued()
 

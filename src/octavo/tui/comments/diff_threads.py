@@ -122,7 +122,7 @@ def thread_summaries(
             text=thread.body.text,
             reply_count=max(thread.replies, len(thread_replies)),
             is_open=thread.is_open_thread,
-            is_review=thread.is_open and thread.is_verdict,
+            is_review=thread.is_open and thread.is_review,
             is_pending=sending_status(thread.id) == HELD,
             shown_replies=tuple(
                 ThreadReply(each.posted_by.name, age(each), each.body.text, suggestion_diffs(thread, each))

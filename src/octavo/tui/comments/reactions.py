@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
 from unicodedata import name
 
-from octavo.documents.emoji import code_of, sign_of
+from octavo.documents.emoji import api_code, to_emoji
 from octavo.tui.comments.autocomplete import EmojiSuggestions, emoji_label
 from octavo.tui.widgets.chooser import Choice, Chooser, Found
 
@@ -74,7 +74,7 @@ def choose_emoji(
     """Ask for an emoji and call `on_chosen` with its code. The list shows recently used emoji first, then common emoji,
     then the `existing` reactions. Choosing one of your `own` reactions removes it."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
-    server_codes = {code_of(sign_of(each)): each for each in (*existing, *own)}
+    server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own)}
     """Codes in the spelling of the server, which is needed to remove a reaction."""
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
@@ -96,6 +96,6 @@ def choose_emoji(
 
 def _reaction_label(code: str, common: dict[str, str]) -> str:
     """Return an emoji and its meaning as a reaction, else its Unicode name."""
-    sign = sign_of(code)
+    sign = to_emoji(code)
     meaning = common.get(code) or (name(sign[0], "").lower() if sign else "") or code
     return emoji_label(sign, meaning)

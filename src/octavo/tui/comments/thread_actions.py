@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.permissions import not_allowed_with
 from octavo.tui.widgets.wording import plural
@@ -123,7 +123,7 @@ def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if is_mine else "react"
-    said = f"Removing {sign_of(emoji)}…" if is_mine else f"Reacting with {sign_of(emoji)}…"
+    said = f"Removing {to_emoji(emoji)}…" if is_mine else f"Reacting with {to_emoji(emoji)}…"
     app.writes.queue(NewWrite(op, doing, context=thread_label(comment)), said=said)
 
 

@@ -20,8 +20,8 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.emoji import sign_of
-from octavo.documents.suggestions import suggestions
+from octavo.documents.emoji import to_emoji
+from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, ThreadTarget, is_own_comment
@@ -78,7 +78,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
         Command("apply", "a", "Apply", "Apply the suggested change to the page", writes=True,
                 run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
                 why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
-                there=lambda app, view: view.message is not None and bool(suggestions(view.message.body.text))),
+                there=lambda app, view: view.message is not None and bool(find_suggestions(view.message.body.text))),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -177,7 +177,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
             self._subscriptions.follow("replies", op, self._show_replies)
         page = comment.target.page
-        if page is not None and isinstance(at, ChangeRequestRef) and suggestions(comment.body.text):
+        if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             now = content.GetPage(at=at, page_id=page.id, format="markdown")
             self._subscriptions.follow("page", now, self._show_page)
         else:
@@ -288,7 +288,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             Piece(age_label + edited, styles.muted),
         ]
         if isinstance(message, Comment) and age != HELD:
-            status_label = message.status if not message.is_open else "review" if message.is_verdict else "open"
+            status_label = message.status if not message.is_open else "review" if message.is_review else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {status_label}{resolver}", self._state_style()))
         if self._is_new(message):
@@ -303,7 +303,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             body = lay_out(parse(text).blocks, text_width, styles, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
-            reactions = "  ".join(f"{sign_of(each.emoji)} {each.count}" for each in message.reactions)
+            reactions = "  ".join(f"{to_emoji(each.emoji)} {each.count}" for each in message.reactions)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(reactions, styles.muted)]))
         return lines
 

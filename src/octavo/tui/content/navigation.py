@@ -15,7 +15,7 @@ from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.changing_text import ChangingText
@@ -85,7 +85,7 @@ class Navigation(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == tree_name
         title = "SPACES"
         if tree_name == "pages" and space is not None:
-            title = f"{sign_of(space.emoji)} {space.title}".strip() + " ▾"
+            title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
         self.query_one("#nav-title", Static).update(Content(title))
         if focus:
             (self.spaces if tree_name == "spaces" else self.pages).focus()

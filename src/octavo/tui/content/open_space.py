@@ -125,7 +125,7 @@ class OpenSpace:
             tree = self.nav.spaces if in_spaces else self.nav.pages
             current_id, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
         else:
-            trail = self.pages.trail(current_id) if self.pages is not None else ()
+            trail = self.pages.path_to(current_id) if self.pages is not None else ()
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
@@ -192,7 +192,7 @@ class OpenSpace:
 
     def find_page(self, name: str) -> Page | None:
         """Return the page with this id or path. If there is none, say so and return None."""
-        page = self.pages.named(name) if self.pages is not None else None
+        page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             space_title = self.space.title or "this space"
             self.shell.say(

@@ -27,7 +27,7 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
-from octavo.api.searchable import mentions, with_titles
+from octavo.api.searchable import mentioned_urls, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
@@ -312,7 +312,7 @@ class SearchScreen(Dialog[None]):
     async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a hit whose snippet has the titles of mentioned pages instead of links."""
         titles: dict[str, str | None] = {}
-        for address in mentions(hit.snippet):
+        for address in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(address, hit.id):
                 case links.ToPage(page=page):
                     titles[address] = (await self._page_titles(hit.space)).title(page)

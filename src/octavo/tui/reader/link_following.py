@@ -131,8 +131,8 @@ def _is_not_here(app: Shell, target: links.Target) -> bool:
             return False
         case links.ToSpace(space=space) | links.ToChangeRequest(space=space):
             return app.workspace.space(space) is None
-        case links.BrokenLink(is_beyond=is_beyond):
-            return is_beyond
+        case links.BrokenLink(is_outside_tree=is_outside):
+            return is_outside
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 

@@ -32,11 +32,11 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
-            trouble=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
+            error=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
         )
     except (ApiError, ValueError) as error:
-        return Specification(trouble=f"Could not load the OpenAPI specification {slug}: {error}")
-    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(trouble=_NOT_ONE.format(slug))
+        return Specification(error=f"Could not load the OpenAPI specification {slug}: {error}")
+    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(error=_NOT_ONE.format(slug))
 
 
 async def at_address(
@@ -50,27 +50,27 @@ async def at_address(
         case links.ToFile(name=name, path=path):
             address = path or name
         case links.BrokenLink(reason=reason):
-            return Specification(trouble=f"The link to the OpenAPI specification is broken. {reason}")
+            return Specification(error=f"The link to the OpenAPI specification is broken. {reason}")
         case _:
-            return Specification(trouble="The link does not point to an OpenAPI specification.")
+            return Specification(error="The link does not point to an OpenAPI specification.")
     try:
         if isinstance(target, links.ToFile) and place is not None:
             return await _file(session, place, target)
         known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
-        return Specification(trouble=f"Could not load the OpenAPI specification {address}: {error}")
+        return Specification(error=f"Could not load the OpenAPI specification {address}: {error}")
     slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
     if slug is not None:
         return await filed(session.live, at, slug)
     return Specification(
-        trouble=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
+        error=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
     )
 
 
 async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Specification:
     file = await file_of(session.live, place, target)
     if file is None or not file.download_url:
-        return Specification(trouble=f"The OpenAPI file {target.name} was deleted.")
+        return Specification(error=f"The OpenAPI file {target.name} was deleted.")
     content = bytearray()
     async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
@@ -84,17 +84,17 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
         told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
     except OSError as failure:
         return Specification(
-            trouble=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
+            error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
     if told.late or not told.output:
-        return Specification(trouble=f"Could not read {named}: the file takes too much time or memory to read.")
+        return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
     found = await asyncio.to_thread(_put_together, told.output)
     if isinstance(found, str):
-        return Specification(trouble=f"Could not show {named} as an OpenAPI specification. {found}")
+        return Specification(error=f"Could not show {named} as an OpenAPI specification. {found}")
     return (
         Specification(found)
         if "openapi" in found or "swagger" in found
-        else Specification(trouble=_NOT_ONE.format(named))
+        else Specification(error=_NOT_ONE.format(named))
     )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from octavo.api.content import Page
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.reader.page_view import PageView
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:
     """Show a page in a view: its Markdown, else the JSON document that stands in its place."""
-    title = f"{sign_of(page.emoji)} {page.title}".strip()
+    title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
         from octavo.documents.json_document import read_document  # Markdown is asked for: hardly a page comes without
 

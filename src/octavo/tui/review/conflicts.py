@@ -350,14 +350,14 @@ class ConflictsScreen(View):
     def why_not_follow(self) -> str | None:
         """Return why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._conflict
-        if conflict is None or conflict.page_of_base_text is None:
+        if conflict is None or conflict.base_text_page is None:
             return "This text was not moved to another page in main."
         return None
 
     def follow_text(self) -> None:
         """Open the page of main that has the text now."""
-        if (conflict := self._conflict) is not None and conflict.page_of_base_text is not None:
-            self.shell.go(ToPage(self.source.space.space_id, conflict.page_of_base_text))
+        if (conflict := self._conflict) is not None and conflict.base_text_page is not None:
+            self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
         """Return why no page can be previewed, in a sentence. None if it can."""

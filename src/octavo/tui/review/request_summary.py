@@ -125,8 +125,8 @@ class Summary(VerticalScroll, can_focus=False):
             Content.styled(f"{author} · {long_age(about.updated_at)} · {about.status}", "$octavo-muted"),
             Content(""),
         ]
-        if about.about:
-            lines += [Content(about.about), Content("")]
+        if about.description_text:
+            lines += [Content(about.description_text), Content("")]
         stands = self._stands(about)
         against: list[Content] = []
         if about.status == "merged":

@@ -39,7 +39,7 @@ def match(query: str, text: str) -> Match | None:
             return None
         score += found.score
         for place in found.places:
-            places.update(range(*folded.within(place, place + 1)))
+            places.update(range(*folded.original_range(place, place + 1)))
     return Match(score - len(text) / 1000, tuple(sorted(places)))
 
 

@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggestions import suggestions, with_conflict_markers
+from octavo.documents.suggestions import find_suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
@@ -28,7 +28,7 @@ def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
-    found = suggestions(message.body.text)
+    found = find_suggestions(message.body.text)
     return tuple(Wording(page.id, node.id, thread.target.revision, each.text) for each in found)
 
 
@@ -49,7 +49,7 @@ class Suggesting:
 
 def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
     """Why what a message suggests cannot be put into the page, in a sentence."""
-    found = suggestions(message.body.text)
+    found = find_suggestions(message.body.text)
     if not found:
         return "This comment has no suggestion."
     if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):

@@ -223,7 +223,7 @@ class TreeEdit:
         if page is not None and page.type == "group":
             below("")  # groups stand at the top only
         else:
-            trail = held.tree.trail(self.page)
+            trail = held.tree.path_to(self.page)
             now = trail[-2].id if len(trail) > 1 else ""
             self.app.push_screen(Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), now=now), below)
 
@@ -347,7 +347,7 @@ def places_below(tree: PageTree, moved: str, parent: str) -> list[Choice[Place]]
 def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
     """Where a new page can stand: below a page, after it, or last of all."""
     choices: list[Choice[Place]] = []
-    trail = tree.trail(page_id) if page_id else ()
+    trail = tree.path_to(page_id) if page_id else ()
     if trail:
         page = trail[-1]
         if page.type in ("document", "group"):
