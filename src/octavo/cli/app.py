@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
-from octavo.cli.arguments import FAILED, Failure, tell
+from octavo.cli.arguments import Failure, tell
 from octavo.cli.traceback_hooks import install_other_hooks
 from octavo.client.origin import DEFAULT
 from octavo.first_picture import FirstPicture
@@ -41,14 +41,13 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()
     settings = settings_module.read(os.environ)
     if sys.stdout is None or not sys.stdout.isatty():
-        raise Failure("Octavo needs a terminal. In a script, use: octavo api NAME", FAILED)
+        raise Failure("Octavo needs a terminal. In a script, use: octavo api NAME")
     if sys.stdin is None or not sys.stdin.isatty():
         raise Failure(
-            "Could not read the keyboard: standard input is not a terminal. Start Octavo without redirecting its input.",
-            FAILED,
+            "Could not read the keyboard: standard input is not a terminal. Start Octavo without redirecting its input."
         )
     if os.environ.get("TERM") == "dumb":
-        raise Failure("Could not start Octavo: this terminal reports TERM=dumb. Use another terminal.", FAILED)
+        raise Failure("Could not start Octavo: this terminal reports TERM=dumb. Use another terminal.")
     opening = _opening(settings, options)
     # The API key is read by now. A browser or an editor that the app starts must not inherit it.
     os.environ.pop("OCTAVO_API_KEY", None)
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
-    """Return what the command line opens. Raises Failure."""
+    """Return the session that the command line opens. Raises Failure."""
     if options.command == "demo":
         return Opening(f"{'demo-large' if options.large else 'demo'} {options.role}".rstrip())
     if options.command == "open":
@@ -81,7 +80,7 @@ def _opening(settings: Settings, options: argparse.Namespace) -> Opening:
     try:
         access = resolve(settings, options)
     except (ValueError, OSError) as error:
-        raise Failure(settings_module.in_words(error), FAILED) from error
+        raise Failure(settings_module.in_words(error)) from error
     if access.source in ("env", "keyring", "file"):
         return Opening(Accounts(settings.state_folder).name_of(access), access.origin, access)
     has_lost_key = access.source == "session" and access.profile is not None

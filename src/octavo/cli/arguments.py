@@ -286,7 +286,6 @@ def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
 
 
 def _add_role(to: argparse.ArgumentParser) -> None:
-    """Add the option for your role in the demo."""
     to.add_argument(
         "--as",
         dest="role",

@@ -30,7 +30,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> str:
-    """Return the list of topics."""
     width = max(map(len, TOPICS))
     rows = [f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()]
     example = "To read a topic, run a command such as: octavo help keys\nTo see the options of a command, run: octavo COMMAND --help"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
 from octavo.cli import sessions
-from octavo.cli.arguments import FAILED, Failure, why_read_only
+from octavo.cli.arguments import Failure, why_read_only
 from octavo.cli.sessions import Ways
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
@@ -32,7 +32,7 @@ def run_app(
     try:
         session = _open_session(settings, options, opening, left_out)
     except (ValueError, OSError) as error:
-        raise Failure(settings_module.in_words(error), FAILED) from error
+        raise Failure(settings_module.in_words(error)) from error
     ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
     app = Octavo(settings, ways, session, picture=picture)
     with faults_kept(settings.state_folder) as faults:
@@ -41,7 +41,7 @@ def run_app(
             try:
                 app = Octavo(settings, *app.then())
             except (ValueError, OSError, NotSaved) as error:
-                raise Failure(settings_module.in_words(error), FAILED) from error
+                raise Failure(settings_module.in_words(error)) from error
             app.run()
     unseen = "Could not show part of a page. This is a bug in Octavo. For details, see"
     mistakes = app.mistakes if len(app.mistakes) > 1 else ()

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import SecretStr
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from octavo.client import signing_in
     from octavo.client.profiles import Access
     from octavo.server.app import Platform
-
-T = TypeVar("T")
 
 STORED_IN_KEYRING = "Octavo stores the API key in the system keyring"
 SENT_TO_SERVER_ONLY = "Octavo does not send the API key to any other server."

@@ -93,7 +93,6 @@ def _single_command(
     *,
     writes: bool = False,
 ) -> Command[ThreadTarget]:
-    """Return a command for one thread at a time."""
 
     def why_not_now(app: Shell, target: ThreadTarget) -> str | None:
         return _why_others_selected(target) or why_not(app, target)

@@ -317,7 +317,6 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         return bool(own_indexes) and message.id in [each.id for each in messages[own_indexes[-1] + 1 :]]
 
     def _show_drafts(self) -> None:
-        """Update the lines of the unsent drafts."""
         if self.comment is not None and (self._draft_lines or self.target_drafts):
             self._lay_out()
 

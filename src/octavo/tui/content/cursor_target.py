@@ -263,19 +263,11 @@ def _open_files(app: Shell, target: CursorTarget) -> None:
         app.push_screen(FilesScreen(space))
 
 
-def _open_links(app: Shell, target: CursorTarget) -> None:
+def _open_links(app: Shell, target: CursorTarget, first_section: str = "broken") -> None:
     from octavo.tui.content.links import LinksScreen
 
     if (space := target.space) is not None:
-        app.push_screen(LinksScreen(space, target.page))
-
-
-def _open_backlinks(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.links import LinksScreen
-
-    space, page = target.space, target.page
-    if space is not None and page is not None:
-        app.push_screen(LinksScreen(space, page, first_section="here"))
+        app.push_screen(LinksScreen(space, target.page, first_section=first_section))
 
 
 def _open_history(app: Shell, target: CursorTarget) -> None:
@@ -347,7 +339,7 @@ PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
-                run=_open_backlinks, why_not=_why_no_backlinks, shown=False),
+                run=lambda app, target: _open_links(app, target, "here"), why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
                 run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),

@@ -447,7 +447,6 @@ class SearchScreen(Dialog[None]):
         note.display = bool(text)
 
     def _link_results(self) -> list[SearchResult]:
-        """Return the results for a pasted link."""
         found_ids = self._link_content.value
         if found_ids is None:
             return []
@@ -645,7 +644,6 @@ def _anchor(hit: search_index.Hit) -> str:
 
 
 def _highlight(text: str, marks: tuple[Range, ...]) -> Content:
-    """Return a text with its matches highlighted."""
     content = Content(text)
     for start, end in marks:
         content = content.stylize("$primary", start, end)

@@ -279,7 +279,6 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, requ
 
 
 async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
-    """Open the first imported page."""
     page = None
     if before:
         try:
