@@ -273,11 +273,8 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
 
         styles, is_reply = self._line_styles, isinstance(message, Reply)
         indent = 3 if is_reply else 0
-        sign = (
-            Piece(f"{styles.glyphs.reply} ", styles.note)
-            if is_reply
-            else Piece(f"{self._state_sign()} ", self._state_style())
-        )
+        state_sign, state_style = self._state()
+        sign = Piece(f"{styles.glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
         age = self.shell.workspace.on_its_way(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
@@ -290,9 +287,9 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         if isinstance(message, Comment) and age != HELD:
             status_label = message.status if not message.is_open else "review" if message.is_review else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
-            head.append(Piece(f" · {status_label}{resolver}", self._state_style()))
+            head.append(Piece(f" · {status_label}{resolver}", state_style))
         if self._is_new(message):
-            head.append(Piece(" · new", self._state_style()))
+            head.append(Piece(" · new", state_style))
         lines = [Line(truncate(head, width))]
         text_width = max(16, width - indent - 2)
         body: list[Line] | None = None
@@ -342,12 +339,10 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         keys += [Piece("ctrl+x", styles.accent), Piece(" discard", styles.muted)]
         return [*lines, Line([Piece("   "), *keys]), Line([])]
 
-    def _state_sign(self) -> str:
-        glyphs = self._line_styles.glyphs
-        return glyphs.dot if self.comment is None or self.comment.is_open else glyphs.yes
-
-    def _state_style(self) -> Style:
-        return self._line_styles.note if self.comment is None or self.comment.is_open else self._line_styles.success
+    def _state(self) -> tuple[str, Style]:
+        """Return the sign and the style of an open or a resolved thread."""
+        styles, is_open = self._line_styles, self.comment is None or self.comment.is_open
+        return (styles.glyphs.dot, styles.note) if is_open else (styles.glyphs.yes, styles.success)
 
     def _foot_lines(self) -> list[Line]:
         return [] if self.comment is None else [*self._draft_lines, *self._reply_status_lines()]
