@@ -38,7 +38,7 @@ VISITED = {
         *("ContentScreen", "Composer", "ThreadDialog", "ReactionPicker", "ActivityScreen"),
         *("SearchScreen", "PaletteScreen", "HelpScreen"),
     },
-    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadDialog", "Confirm", "CheckedDialog"},
+    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadDialog", "ConfirmDialog", "CheckedDialog"},
     "comments": {"CommentsScreen", "Picker", "Composer"},
     "inbox": {"InboxScreen", "Picker", "OrganizationMenu", "Composer"},
 }

@@ -468,7 +468,7 @@ async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         rows = view(run).rows
-        begins = [index for index, first in enumerate(rows.firsts) if first - 1 in rows.between]
+        begins = [index for index, first in enumerate(rows.first_lines) if first - 1 in rows.extra_lines]
         assert len(begins) > 2
         for index in begins[1:]:
             await run.press("}")

@@ -117,7 +117,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
         if not is_whole(content):
             return  # the app ends
         content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
-        if not content.open_space.nav.spaces.reveal(route.collection):
+        if not content.open_space.nav.spaces.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from octavo.api.users import User
 from octavo.documents import emoji
 from octavo.documents.emoji import NamedEmoji
-from octavo.tui.widgets.chooser import Choice, Chooser, Found, answering
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match
@@ -96,7 +96,7 @@ class Autocomplete(Chooser["T | str", T]):
         super().__init__(source.title, [each for each, _ in source.choices("")], empty=source.empty)
         self._source = source
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         line = self.query_one(FilterInput)
         line.value = self._source.typed_prefix
         line.cursor_position = len(line.value)
@@ -107,24 +107,24 @@ class Autocomplete(Chooser["T | str", T]):
         self._empty = self.rows.state.empty = self._source.empty
         self.show_choices([each for each, _ in self._source.choices("")])
 
-    def answers(self, query: str) -> list[Found[T]]:
-        return [Found(number, *each) for number, each in enumerate(self._source.choices(query))]
+    def find_matches(self, query: str) -> list[MatchedChoice[T]]:
+        return [MatchedChoice(number, *each) for number, each in enumerate(self._source.choices(query))]
 
-    def _find(self, query: str) -> None:
-        super()._find(query)
+    def _list_matches(self, query: str) -> None:
+        super()._list_matches(query)
         if query and self.is_current and (answer := self._source.final_value(query)) is not None:
             self.dismiss(answer)
 
-    def take(self, choice: Choice[T]) -> None:
+    def accept(self, choice: Choice[T]) -> None:
         self.dismiss(choice.value)
 
     def choose(self) -> None:
         if self.rows.item is None:
-            self.close_empty()
+            self.cancel()
         else:
             super().choose()
 
-    def close_empty(self) -> None:
+    def cancel(self) -> None:
         self.dismiss(self.query_one(FilterInput).value)
 
 
@@ -148,7 +148,7 @@ class MemberSuggestions:
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.loaded()]
         if not query.strip():
             return [(each, None) for each in members]
-        found = [(each, matched) for each in members if (matched := answering(query, each)) is not None]
+        found = [(each, matched) for each in members if (matched := match_choice(query, each)) is not None]
         return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
 
     def final_value(self, typed: str) -> User | str | None:

@@ -31,9 +31,9 @@ from octavo.tui.shell.view import report_missing_parts
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
 _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")
@@ -88,7 +88,7 @@ class CommentsScreen(ListView[Thread]):
     )
     CSS_PATH = "comments_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        THREAD.about(lambda view: view.thread_target),
+        THREAD.for_target(lambda view: view.thread_target),
         PANES,
         SECTIONS,
         UNSENT,
@@ -115,12 +115,12 @@ class CommentsScreen(ListView[Thread]):
         self.search_text = ThreadSearchText(self)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Thread] = Rows(
+        rows: RowList[Thread] = RowList(
             self._draw,
             key=lambda thread: thread.key,
             search=self.search_text.text_of,
             groups=self._headings,
-            ticks=True,
+            selectable=True,
             id="list",
         )
         names = {
@@ -154,7 +154,7 @@ class CommentsScreen(ListView[Thread]):
     def _clear_selection(self) -> None:
         """Clear the selection after a bulk action. Threads whose write fails are selected again."""
         self._bulk_changed_ids |= {each.comment.id for each in self.ticked}
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
         """Redraw after failed writes were discarded: no response of the server reports that."""
@@ -164,7 +164,7 @@ class CommentsScreen(ListView[Thread]):
     def _select_failed(self, failed: Mapping[str, str]) -> None:
         failed_again = self._bulk_changed_ids & failed.keys()
         self._bulk_changed_ids -= failed_again
-        self.rows.ticks.add(each.key for each in self.rows.items if each.comment.id in failed_again)
+        self.rows.selection.add(each.key for each in self.rows.items if each.comment.id in failed_again)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -185,7 +185,7 @@ class CommentsScreen(ListView[Thread]):
             self._load(self.shell.workspace.organization)
         else:
             self._follow_sources()
-        self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.ticks.keys, self.rows.key)
+        self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.selection.keys, self.rows.key)
         self.rows.focus()
 
     def _load(self, organization: Organization) -> None:
@@ -204,7 +204,7 @@ class CommentsScreen(ListView[Thread]):
         """The id of the signed-in user. Empty while it is not loaded."""
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def draw_list(self) -> None:
         threads, sections, me = (
             sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.order][1]),
@@ -226,7 +226,7 @@ class CommentsScreen(ListView[Thread]):
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.refused
         is_moved = self.rows.key != self._initial_row
-        self.rows.show(shown, beyond=f"{self._loaded_label} loaded" if self.threads.has_more else "")
+        self.rows.show(shown, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
             # Threads arrive source by source: until all are loaded the cursor stays at the top, unless the user moves
             # it.
@@ -263,12 +263,12 @@ class CommentsScreen(ListView[Thread]):
         if remaining:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
 
-    @on(Rows.Ticked, "#list")
-    @on(Lines.Filtered, "#list")
+    @on(RowList.SelectionChanged, "#list")
+    @on(LineList.FilterChanged, "#list")
     def _show_status(self) -> None:
         self.search_text.load_replies(self.rows)
         has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
-        extent, loaded, places = self.rows.extent.said, self.threads.loaded_count, self.threads.source_count
+        extent, loaded, places = self.rows.counts.summary, self.threads.loaded_count, self.threads.source_count
         if loaded < places:
             extent = f"{loaded} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
@@ -287,7 +287,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        hidden_match = self.search_text.match_outside(thread, self.rows.words)
+        hidden_match = self.search_text.match_outside(thread, self.rows.filter_words)
         text = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._failed_writes.get(comment.id)):
             text = Content.assemble((f"failed: {why}", "$warning"), "  ", text)
@@ -327,7 +327,7 @@ class CommentsScreen(ListView[Thread]):
 
     # The thread
 
-    @on(Lines.Highlighted, "#list")
+    @on(LineList.Highlighted, "#list")
     def _draw_thread(self) -> None:
         item = self.rows.item
         if item is None:
@@ -336,11 +336,11 @@ class CommentsScreen(ListView[Thread]):
             self.thread.show(item.at, item.comment, title=f"{item.place} › {item.page}")
         self.refresh_bindings()
 
-    @on(Lines.Chosen, "#list")
+    @on(LineList.Opened, "#list")
     def _focus_thread(self) -> None:
         self.thread.focus()
 
-    @on(Lines.MoreWanted, "#list")
+    @on(LineList.MoreRequested, "#list")
     def _load_more(self) -> None:
         self.threads.load_more()
 

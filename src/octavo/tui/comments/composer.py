@@ -26,14 +26,13 @@ from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.text_inputs import SEARCHED, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -51,18 +50,18 @@ COMPOSER: Commands[Composer] = Commands(
         Command("send", "ctrl+s,ctrl+enter", "Send", "Send the comment", writes=True, run=lambda _, composer: composer.send(),
                 why_not=lambda _, composer: composer.why_not_send(), priority=True),
         Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.add_to_review(),
-                why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_add_to_review, priority=True),
+                why_not=lambda _, composer: composer.why_not_send(), is_available=lambda _, composer: composer.can_add_to_review, priority=True),
         Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
-                run=lambda _, composer: composer.insert_suggestion(), there=lambda _, composer: bool(composer.suggestion), priority=True),
+                run=lambda _, composer: composer.insert_suggestion(), is_available=lambda _, composer: bool(composer.suggestion), priority=True),
         Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_in_editor(),
-                there=lambda _, composer: composer.editing_folder is not None, priority=True),
+                is_available=lambda _, composer: composer.editing_folder is not None, priority=True),
         Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.toggle_preview(),
-                called=lambda _, composer: "Write" if composer.is_previewing else None,
-                there=lambda _, composer: composer.preview is not None, priority=True),
+                title_now=lambda _, composer: "Write" if composer.is_previewing else None,
+                is_available=lambda _, composer: composer.preview is not None, priority=True),
         Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.mention_member(),
-                there=lambda _, composer: composer.can_mention, key_display="@", priority=True),
+                is_available=lambda _, composer: composer.can_mention, key_display="@", priority=True),
         Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.insert_quick_reply(),
-                there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
+                is_available=lambda _, composer: bool(composer.replies), priority=True, shown=False),
         Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.close_keeping_draft(), priority=True),
     ),
     find=lambda view: view,
@@ -146,8 +145,8 @@ class Composer(Dialog[str | None]):
         """Keys pressed while the text is being saved. They are sent to the screen below."""
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it(self._title, self._keys())
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title, self._keys())
             quoted = [line for line in with_names(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
@@ -169,14 +168,14 @@ class Composer(Dialog[str | None]):
         elif self._initial_text:
             self._show_status("draft" if self._verb == "send" else "")
         self._show_count(len(self.text))
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.add(self.save_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.save_now())
         self.set_interval(AGAIN, self._retry_saving)
 
     def on_unmount(self) -> None:
         self.save_now()
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.discard(self.save_now)
 
     @property
@@ -236,7 +235,7 @@ class Composer(Dialog[str | None]):
             self._save_in_background(self._current_text)
 
     def _stop_timer(self) -> None:
-        self._clock.kept()
+        self._clock.mark_saved()
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -291,7 +290,7 @@ class Composer(Dialog[str | None]):
             self._timer = None
         if text != self._saved_text:
             self._show_status("")
-            self._timer = self.set_timer(self._clock.typed(monotonic()), self.start_saving)
+            self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self.start_saving)
         is_one_letter, self._length = len(typed) == self._length + 1, len(typed)
         self._offer_emoji(is_one_letter)
 
@@ -300,7 +299,7 @@ class Composer(Dialog[str | None]):
         text_area = self.text_area
         if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
-        if len(text_area.text) > SEARCHED:
+        if len(text_area.text) > MAX_BRACKET_SEARCH:
             return  # Whether the cursor is in code depends on all text before the cursor: too slow in a long text.
         row, column = text_area.cursor_location
         if ":" not in text_area.document.get_line(row)[:column]:
@@ -455,7 +454,7 @@ class Composer(Dialog[str | None]):
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
-        self.query_one(Frame).name_it(title, self._keys())
+        self.query_one(DialogFrame).set_border_texts(title, self._keys())
 
 
 def open_composer(

@@ -61,7 +61,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
 
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -74,7 +74,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."
     )
-    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided)
+    app.push_screen(ConfirmDialog("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided)
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:

@@ -8,7 +8,7 @@ from unicodedata import name
 
 from octavo.documents.emoji import api_code, to_emoji
 from octavo.tui.comments.autocomplete import EmojiSuggestions, emoji_label
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
@@ -50,22 +50,22 @@ class ReactionPicker(Chooser[str | None, str]):
         super().__init__(title, choices, empty="No emoji found.")
         self._emoji = EmojiSuggestions()
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         self.run_worker(self._load())
 
     async def _load(self) -> None:
         await self._emoji.load()
         self.show_choices(self._choices)
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)
 
-    def answers(self, query: str) -> list[Found[str]]:
-        found = super().answers(query)
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
+        found = super().find_matches(query)
         existing = {each.value for each in self._choices}
         matches = (each for each in self._emoji.matching(query) if each.code not in existing)
         more = (Choice(each.code, emoji_label(each.sign, each.name)) for each in matches)
-        return [*found, *(Found(number, choice) for number, choice in enumerate(more, len(self._choices)))]
+        return [*found, *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 
 def choose_emoji(

@@ -191,7 +191,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
         return
     if not _check_allowed(app, at, "delete", comment, message):
         return
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 
     op: DurableWrite
     if isinstance(message, Reply):
@@ -213,7 +213,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
     said = f"“{quote_excerpt(plain_text(message.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Delete {object_name}?",
         verb="Delete",
         intro=said,

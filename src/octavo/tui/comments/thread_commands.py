@@ -60,7 +60,7 @@ def _bulk_command(
     writes: bool = False,
     shown: bool = False,
     key_display: str | None = None,
-    called: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
+    title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
     """Return a command for all selected threads, or for one thread if none is selected. A command that writes checks
     the permission of its name with `not_allowed_with`. Other commands apply to every thread."""
@@ -80,7 +80,9 @@ def _bulk_command(
             return bulk_actions.why_not_any(app, name, target.selected)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
-    return Command(name, keys, title, help, run, why_not, called, shown=shown, key_display=key_display, writes=writes)
+    return Command(
+        name, keys, title, help, run, why_not, title_now, shown=shown, key_display=key_display, writes=writes
+    )
 
 
 def _single_command(
@@ -141,7 +143,7 @@ def _open_in_browser(app: Shell, target: ThreadTarget) -> None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, called=_resolve_label,
+        _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, title_now=_resolve_label,
                 run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=bulk_actions.resolve),
         _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=bulk_actions.reply),
@@ -162,6 +164,6 @@ THREAD: Commands[ThreadTarget] = Commands(
         _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser", _open_in_browser, _why_no_link),
     ),
     context="comments",
-    nothing=NO_THREAD,
+    no_target=NO_THREAD,
 )  # fmt: skip
 """Commands for a thread. In the list of threads most of them act on the selected threads."""

@@ -20,7 +20,7 @@ from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -111,7 +111,7 @@ class ThreadDialog(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        with Frame():
+        with DialogFrame():
             yield ThreadView(id="thread")
 
     def on_mount(self) -> None:
@@ -144,7 +144,7 @@ class ThreadDialog(Dialog[None]):
         pane.cover(placement.covered_rows)
         if placement != self._placement:
             self._placement = placement
-            styles, region = self.query_one(Frame).styles, placement.region
+            styles, region = self.query_one(DialogFrame).styles, placement.region
             styles.offset = (region.x, region.y)
             styles.width, styles.height = region.width, region.height
 
@@ -181,7 +181,7 @@ class ThreadDialog(Dialog[None]):
         thread = self._threads[self._current_id]
         number = self._order.index(self._current_id) + 1
         page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
-        self.query_one(Frame).name_it(page, f"{number} of {len(self._order)}")
+        self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._order)}")
         self.query_one(ThreadView).show(self._at, thread, title=self._outdated_note(thread), is_page_visible=True)
 
     @on(ThreadView.PageRequested)

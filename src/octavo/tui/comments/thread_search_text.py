@@ -14,7 +14,7 @@ from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
     from octavo.tui.shell.view import View
-    from octavo.tui.widgets.row_list import Rows
+    from octavo.tui.widgets.row_list import RowList
 
 _CONTEXT = 20
 """Characters shown before the word that was found."""
@@ -51,7 +51,7 @@ class ThreadSearchText:
                 return f"{place_name}: {'…' if start else ''}{plain[start:]}"
         return ""
 
-    def load_replies(self, rows: Rows[Thread]) -> None:
+    def load_replies(self, rows: RowList[Thread]) -> None:
         """Load the replies of the search index when the user starts to filter, and filter again."""
         if not rows.query_text:
             self._is_current = False
@@ -59,7 +59,7 @@ class ThreadSearchText:
             self._is_loading = True
             self._view.shell.background(self._read_index(rows))
 
-    async def _read_index(self, rows: Rows[Thread]) -> None:
+    async def _read_index(self, rows: RowList[Thread]) -> None:
         try:
             replies = await self._view.shell.session.index.replies()
         finally:
@@ -67,7 +67,7 @@ class ThreadSearchText:
         self._is_current = True
         if replies != self._replies and is_whole(rows):
             self._replies = replies
-            rows.filter_words.forget()
+            rows.search_texts.discard()
             rows.apply_filter()
 
     def _replies_to(self, thread: Thread) -> Sequence[str]:

@@ -34,7 +34,7 @@ from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.scrolling import Scrolling
+from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
@@ -56,19 +56,19 @@ class MessageLayout:
 
 
 _SINGLE_THREAD: Commands[ThreadTarget] = (
-    THREAD.changed("reply", id="thread.reply", help="Reply to this thread")
-    .changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
-    .changed("reply_resolve", id="thread.reply_resolve", help="Reply to this thread and resolve it")
-    .changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
-    .changed(
+    THREAD.with_changed("reply", id="thread.reply", help="Reply to this thread")
+    .with_changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
+    .with_changed("reply_resolve", id="thread.reply_resolve", help="Reply to this thread and resolve it")
+    .with_changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
+    .with_changed(
         "edit", id="comment.edit", title="Edit comment", help="Edit your comment", shown=True, applies=is_own_comment
     )
-    .changed("delete", id="comment.delete", help="Delete your comment")
-    .changed("copy", id="comment.copy", help="Copy the text of this comment")
-    .about(
+    .with_changed("delete", id="comment.delete", help="Delete your comment")
+    .with_changed("copy", id="comment.copy", help="Copy the text of this comment")
+    .for_target(
         lambda view: view.thread_target if view.why_not_this_thread() is None else None,
         context="threads",
-        nothing=lambda view: view.why_not_this_thread() or NO_THREAD,
+        no_target=lambda view: view.why_not_this_thread() or NO_THREAD,
     )
 )
 """Commands for the thread, or for its selected comment."""
@@ -78,7 +78,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
         Command("apply", "a", "Apply", "Apply the suggested change to the page", writes=True,
                 run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
                 why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
-                there=lambda app, view: view.message is not None and bool(find_suggestions(view.message.body.text))),
+                is_available=lambda app, view: view.message is not None and bool(find_suggestions(view.message.body.text))),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -97,7 +97,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
+class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """A pane with one thread. The cursor moves by message; the keys act on the thread or the selected message."""
 
     CONTEXT: ClassVar[str] = "threads"
@@ -116,7 +116,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         _SINGLE_THREAD.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
         _SINGLE_THREAD.only("edit", "delete", "copy"),
-        UNSENT.changed(
+        UNSENT.with_changed(
             "discard", id="thread.discard", help="Discard your unsent drafts in this thread (press u to undo)"
         ),
         MESSAGES.without("open"),

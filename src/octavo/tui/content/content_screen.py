@@ -32,7 +32,7 @@ from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.writing.authoring import WRITING, Authoring
 
@@ -78,7 +78,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_leave(), called=_up_label, there=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_leave(), title_now=_up_label, is_available=_is_below_spaces),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -86,7 +86,7 @@ CONTENT: Commands[ContentScreen] = Commands(
         Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
-                called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
+                title_now=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -106,9 +106,9 @@ class ContentScreen(View, CopiesLater):
     CSS_PATH = "content_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         ROW,
-        SPACE.about(lambda view: view.target),
-        PAGE.about(lambda view: view.target),
-        WRITING.about(lambda view: view.authoring),
+        SPACE.for_target(lambda view: view.target),
+        PAGE.for_target(lambda view: view.target),
+        WRITING.for_target(lambda view: view.authoring),
         COMMENTING,
         THREAD_HERE,
         UNSENT,
@@ -211,30 +211,30 @@ class ContentScreen(View, CopiesLater):
 
     # Messages
 
-    @on(Lines.Chosen, "#spaces")
-    def _on_space_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#spaces")
+    def _on_space_chosen(self, message: LineList.Opened) -> None:
         self.open_space.show_space(str(message.key))
 
-    @on(Lines.Chosen, "#pages")
-    def _on_page_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#pages")
+    def _on_page_chosen(self, message: LineList.Opened) -> None:
         self.open_space.open_page(str(message.key))
         self.view.focus()
 
-    @on(Lines.Chosen, "#outline")
-    def _on_heading_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#outline")
+    def _on_heading_chosen(self, message: LineList.Opened) -> None:
         self.open_space.side_panel.outline.set_filter("")
         self.view.place.go_to_anchor(str(message.key))
         self.view.focus()
 
-    @on(Lines.Chosen, "#threads")
-    def _on_thread_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#threads")
+    def _on_thread_chosen(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
             self.view.focus()
         self.page_discussion.open_thread(str(message.key))
 
-    @on(Lines.Highlighted, "#pages")
-    @on(Lines.Highlighted, "#spaces")
+    @on(LineList.Highlighted, "#pages")
+    @on(LineList.Highlighted, "#spaces")
     def _on_row_selected(self) -> None:
         self.target.row_changed()
         self.open_space.show_status()

@@ -24,12 +24,12 @@ from octavo.tui.shell.list_view import SECTIONS, ListView
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
-from octavo.tui.widgets.wording import in_a_line, plural
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, plural
 
 NAMES = {
     "broken": "Broken",
@@ -118,7 +118,7 @@ LINK: Commands[LinkLocation] = Commands(
         Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
                 run=lambda app, each: clipboard.copy(app, each.url, "Copied the link.")),
     ),
-    nothing="Select a link first.",
+    no_target="Select a link first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
@@ -154,7 +154,7 @@ class LinksScreen(ListView[LinkLocation]):
         self._link_context = LinkContext(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[LinkLocation] = Rows(
+        rows: RowList[LinkLocation] = RowList(
             self._draw,
             key=lambda each: each.key,
             search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.location)}",
@@ -220,18 +220,18 @@ class LinksScreen(ListView[LinkLocation]):
         if snapshot.value is not None:
             self.rows.state.empty = _EMPTY[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
-            self.rows.state.lacks(snapshot.value.unreadable)
+            self.rows.state.show_unreadable(snapshot.value.unreadable)
         self.says(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_details()
         self._show_status()
 
-    @on(Lines.Filtered, "#links")
+    @on(LineList.FilterChanged, "#links")
     def _show_status(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
         value = self._backlinks.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.extent.said + more)
+        self.status(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
 
@@ -293,7 +293,7 @@ class LinksScreen(ListView[LinkLocation]):
             case "broken":
                 found = LinkTargets(self._link_context, self._page_of(item)).resolve(item.url)
                 reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
-                return f"Broken: {in_a_line(reason)}."
+                return f"Broken: {as_clause(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
             case "outside" if item.url.startswith("mailto:"):
@@ -307,16 +307,16 @@ class LinksScreen(ListView[LinkLocation]):
 
     # Messages and actions
 
-    @on(Lines.Highlighted, "#links")
+    @on(LineList.Highlighted, "#links")
     def _on_selected(self) -> None:
         self._draw_details()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def _on_section_chosen(self) -> None:
         self.draw_list()
         self.rows.go_to_first()
 
-    @on(Lines.Chosen, "#links")
+    @on(LineList.Opened, "#links")
     def _open_page(self) -> None:
         if self.rows.item is not None:
             open_location(self.shell, self.space.id, self.rows.item.location)

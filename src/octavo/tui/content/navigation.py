@@ -18,7 +18,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 TreeName = Literal["spaces", "pages"]
@@ -37,7 +37,7 @@ _PAGES_HELP = (
 
 
 class Navigation(Vertical):
-    """Two trees, one of which is visible. They send `Lines.Chosen` as `#spaces` and `#pages`."""
+    """Two trees, one of which is visible. They send `LineList.Opened` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
@@ -47,7 +47,7 @@ class Navigation(Vertical):
             empty="You do not have access to any spaces.",
             hint="Press ctrl+n to create a space, or ctrl+o to switch to another organization.",
         )
-        spaces.is_here(
+        spaces.set_context(
             "spaces and collections",
             _SPACES_HELP,
             "list.open",
@@ -59,9 +59,9 @@ class Navigation(Vertical):
         )
         yield SpacesPane(spaces)
         pages = Tree(
-            id="pages", fold_below=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
+            id="pages", fold_depth=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
         )
-        pages.is_here(
+        pages.set_context(
             "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )
         yield Vertical(pages)
@@ -90,7 +90,7 @@ class Navigation(Vertical):
         if focus:
             (self.spaces if tree_name == "spaces" else self.pages).focus()
         if tree_name == "spaces" and space is not None:
-            self.spaces.reveal(space.id)
+            self.spaces.select_hidden(space.id)
 
     def show_spaces(
         self,

@@ -9,9 +9,9 @@ from octavo.api.spaces import Space
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import in_a_line, plural
+from octavo.tui.widgets.wording import as_clause, plural
 
 if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace
@@ -33,7 +33,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
     try:
         size = await offline.size(space.ref)
     except ApiError as error:
-        app.say(f"Could not make {title} available offline: {in_a_line(str(error))}.", tone="failed")
+        app.say(f"Could not make {title} available offline: {as_clause(str(error))}.", tone="failed")
         return
 
     def start() -> None:
@@ -52,7 +52,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
             start()
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
             intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads, and the open change requests.",
@@ -79,7 +79,9 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
 
     after = "Your drafts and queued changes will be kept."
     app.push_screen(
-        Confirm(f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{said_of(copy)}.", after=after),
+        ConfirmDialog(
+            f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{said_of(copy)}.", after=after
+        ),
         on_decided,
     )
 

@@ -111,7 +111,7 @@ class OpenSpace:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, position=visit.position)
-            self.pages_tree.reveal(visit.page)
+            self.pages_tree.select_hidden(visit.page)
         else:
             self.show_space(visit.space, visit.page, remember=False)
             self._wanted_position = visit.position
@@ -160,7 +160,7 @@ class OpenSpace:
             self.show_tree_of("pages")
             if page_id is not None and (page := self.find_page(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, remember=remember)
-                self.pages_tree.reveal(page.id)
+                self.pages_tree.select_hidden(page.id)
                 self.view.focus()
 
     def close(self) -> None:
@@ -188,7 +188,7 @@ class OpenSpace:
             wanted = self._page_to_open()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
                 self.open_page(first.id, anchor=self._anchor, remember=False, position=self._wanted_position)
-                self.pages_tree.reveal(first.id)
+                self.pages_tree.select_hidden(first.id)
 
     def find_page(self, name: str) -> Page | None:
         """Return the page with this id or path. If there is none, say so and return None."""
@@ -215,7 +215,7 @@ class OpenSpace:
             }  # drafts that the external editor left
             unsent = {**editor_drafts, **self.threads.drafts_by_page()}
             self.nav.show_pages(self.pages, open_counts(self.threads.threads), unsent)
-            self.pages_tree.state.lacks(self.pages.unreadable)
+            self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if refresh_error := self._refresh_errors.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
 
@@ -310,4 +310,4 @@ class OpenSpace:
         """Open the page `step` pages after the open page in the tree."""
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
-            self.pages_tree.reveal(page.id)
+            self.pages_tree.select_hidden(page.id)

@@ -37,9 +37,9 @@ from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.safe_text import joined
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.safe_text import join_texts
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class PageHistoryScreen(View):
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        *(group.about(lambda view: None, nothing=_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
+        *(group.for_target(lambda view: None, no_target=_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
         HISTORY,
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
@@ -102,7 +102,7 @@ class PageHistoryScreen(View):
         self._timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[PageVersion] = Rows(
+        rows: RowList[PageVersion] = RowList(
             self._draw,
             key=lambda version: version.revision,
             search=lambda version: f"{version.name} {version.author} {version.changes_label}",
@@ -120,8 +120,8 @@ class PageHistoryScreen(View):
                 yield DiffView(ascii=self.shell.settings.ascii, id="diff")
 
     @property
-    def rows(self) -> Rows[PageVersion]:
-        return self.query_one("#versions", Rows)
+    def rows(self) -> RowList[PageVersion]:
+        return self.query_one("#versions", RowList)
 
     @property
     def is_at_current(self) -> bool:
@@ -191,13 +191,13 @@ class PageHistoryScreen(View):
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.created_at), "$octavo-muted"),
-            below=joined([version.author, version.changes_label]),
+            second_line=join_texts([version.author, version.changes_label]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 
     # The page in the selected revision
 
-    @on(Lines.Highlighted, "#versions")
+    @on(LineList.Highlighted, "#versions")
     def _on_selected(self) -> None:
         if self._timer is not None:
             self._timer.stop()
@@ -254,7 +254,9 @@ class PageHistoryScreen(View):
         if version is None:
             return
         newest = self.rows.items[0] is version
-        details = joined([long_age(version.created_at), f"#{version.number}" if version.number else "", version.author])
+        details = join_texts(
+            [long_age(version.created_at), f"#{version.number}" if version.number else "", version.author]
+        )
         match self._compared_with:
             case "now":
                 banner_text = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), details)
@@ -271,7 +273,7 @@ class PageHistoryScreen(View):
     def _on_moved(self) -> None:
         self._show_status()
 
-    @on(Lines.Chosen, "#versions")
+    @on(LineList.Opened, "#versions")
     def _focus_page(self) -> None:
         self.view.focus()
 

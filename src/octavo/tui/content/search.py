@@ -37,13 +37,13 @@ from octavo.tui.shell.outside import open_outside, said_without_address
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.text_inputs import LineInput
-from octavo.tui.widgets.wording import in_a_line, long_age, plural, short_age
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import search_index
@@ -141,7 +141,7 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("previous", "up", "Previous", "Go to the previous result", run=lambda _, view: view.move(-1), shown=False, priority=True),
         Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
         Command("scope", "tab", "Scope", "Switch between one space and all spaces", run=lambda _, view: view.change_scope(),
-                there=lambda _, view: view.last_space is not None, priority=True),
+                is_available=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
                 run=_open_in_browser, why_not=_why_no_link, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
@@ -198,7 +198,7 @@ class SearchScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[SearchResult] = Rows(
+        rows: RowList[SearchResult] = RowList(
             self._row_of,
             key=lambda hit: hit.key,
             groups=lambda hit: [Heading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
@@ -207,8 +207,8 @@ class SearchScreen(Dialog[None]):
             id="hits",
         )
         rows.can_focus = False
-        with Frame() as frame:
-            frame.name_it("Search everywhere", self._keys_label)
+        with DialogFrame() as frame:
+            frame.set_border_texts("Search everywhere", self._keys_label)
             yield LineInput(
                 self._initial_text, placeholder="Search pages, comments, change requests, and spaces", id="query"
             )
@@ -217,8 +217,8 @@ class SearchScreen(Dialog[None]):
             yield rows
 
     @property
-    def rows(self) -> Rows[SearchResult]:
-        return self.query_one("#hits", Rows)
+    def rows(self) -> RowList[SearchResult]:
+        return self.query_one("#hits", RowList)
 
     @property
     def last_space(self) -> SpaceRef | None:
@@ -417,7 +417,7 @@ class SearchScreen(Dialog[None]):
         self.rows.state.hint = "" if loading or self._is_searching else f"Check the spelling, or {other}."
         self.rows.show(results)
         if not loading:
-            self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
+            self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
         if not self._is_moved:
             # Until you move the cursor, it stays at the top: results of the server arrive later.
             self.rows.go_to_first()
@@ -438,7 +438,7 @@ class SearchScreen(Dialog[None]):
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
-            return f"Offline: {in_a_line(here)}."
+            return f"Offline: {as_clause(here)}."
         return f"{here[:1].upper()}{here[1:]}. {error}"
 
     def _show_note(self, text: str) -> None:
@@ -564,12 +564,12 @@ class SearchScreen(Dialog[None]):
         return Row(
             text=_highlight(hit.title, SearchTerms(self.search_text).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
-            below=_highlight(text, marks),
+            second_line=_highlight(text, marks),
         )
 
     def _show_scope(self, found: str = "") -> None:
         location = self._scope_title(self._only_space)
-        self.query_one(Frame).name_it("Search everywhere", self._keys_label)
+        self.query_one(DialogFrame).set_border_texts("Search everywhere", self._keys_label)
         note = f"{found} in {location}" if found else location
         self.query_one("#scope", Static).update(Content.styled(note, "$octavo-muted"))
 
@@ -609,7 +609,7 @@ class SearchScreen(Dialog[None]):
         self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
-    @on(Lines.Chosen)
+    @on(LineList.Opened)
     def _on_chosen(self) -> None:
         self.open()
 

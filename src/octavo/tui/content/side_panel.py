@@ -16,8 +16,8 @@ from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.shell.left_unsent import beside
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ MAX_HEADING_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """The right column of a page. Its two lists send `Lines.Chosen`: `#outline` an anchor, `#threads` a comment id."""
+    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment id."""
 
     DEFAULT_CSS = """
     SidePanel {
         background: $background;
-        Rows { height: auto; background: $background; }
+        RowList { height: auto; background: $background; }
         #outline { max-height: 40%; }
         #threads { min-height: 4; max-height: 1fr; }
         #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
@@ -55,14 +55,14 @@ class SidePanel(Vertical):
         """For each heading anchor, the anchor of the nearest heading at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
-        outline: Rows[Heading] = Rows(
+        outline: RowList[Heading] = RowList(
             self._draw_heading,
             key=lambda heading: heading.anchor,
             search=lambda heading: heading.title,
             empty="",
             id="outline",
         )
-        threads: Rows[Comment] = Rows(
+        threads: RowList[Comment] = RowList(
             self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
         threads.can_focus = False  # focusable once it has rows, so that tab skips an empty list
@@ -73,12 +73,12 @@ class SidePanel(Vertical):
         yield ChangingText("", id="facts")
 
     @property
-    def outline(self) -> Rows[Heading]:
-        return self.query_one("#outline", Rows)
+    def outline(self) -> RowList[Heading]:
+        return self.query_one("#outline", RowList)
 
     @property
-    def threads(self) -> Rows[Comment]:
-        return self.query_one("#threads", Rows)
+    def threads(self) -> RowList[Comment]:
+        return self.query_one("#threads", RowList)
 
     def show(
         self,
@@ -172,7 +172,9 @@ class SidePanel(Vertical):
         return Row(
             text=thread.posted_by.name,
             right=beside(self._drafts_in(thread), f"{age}{replies}"),
-            below=f"{_BLOCK_CHANGES[block_change]}: {text}" if (block_change := self._block_change(thread)) else text,
+            second_line=f"{_BLOCK_CHANGES[block_change]}: {text}"
+            if (block_change := self._block_change(thread))
+            else text,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

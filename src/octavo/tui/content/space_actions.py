@@ -27,9 +27,9 @@ from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.target_request import TargetRequest
@@ -54,7 +54,9 @@ def create(app: Shell, target: SpaceTarget) -> None:
             resource_here = replace(resource, new=f"New {resource.one} {location}")
             choices.append(
                 Choice(
-                    partial(filling.create, app, resource_here, values, target.on_created), resource_here.new, off=off
+                    partial(filling.create, app, resource_here, values, target.on_created),
+                    resource_here.new,
+                    disabled_reason=off,
                 )
             )
     app.push_screen(Picker("Create", choices), _run)
@@ -85,13 +87,13 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
                 partial(_import, app, item),
                 "Import pages",
                 "from a website, a document, or an archive",
-                off=no_writes or _why_no_import(item),
+                disabled_reason=no_writes or _why_no_import(item),
             ),
             Choice(
                 partial(_duplicate, app, target, item),
                 "Duplicate",
                 "with its pages and files, but without its comments",
-                off=reason,
+                disabled_reason=reason,
             ),
             Choice(lambda: app.background(_show_git_info(app, item)), "Git Sync", "show the connected repository"),
         ]
@@ -99,7 +101,12 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
         off = no_writes or target.why_not("transfer") or _why_no_transfer(app)
         about = "with everything in the collection" if isinstance(item, Collection) else "with all its pages"
         choices.append(
-            Choice(partial(_choose_organization, app, target, item), "Move to another organization", about, off=off)
+            Choice(
+                partial(_choose_organization, app, target, item),
+                "Move to another organization",
+                about,
+                disabled_reason=off,
+            )
         )
     choices.append(
         Choice(partial(space_deletion.show_trash, app, target), "Trash", "restore spaces deleted in the last 7 days")
@@ -141,7 +148,7 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
         Choice(
             each,
             each.title,
-            off=""
+            disabled_reason=""
             if each.permissions.create_content
             else "Your role in this organization does not let you create content.",
         )
@@ -195,7 +202,7 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
         ),
     ]
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Move {name} to {destination.title}?",
             verb="Move",
             intro="You can undo the move by pressing u.",

@@ -26,9 +26,9 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         else "You cannot undo this."
     )
     begin = _known_facts(target, item)
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Delete the {kind_of(item)} {name}?",
         verb="Delete",
         intro=consequence,
         facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else begin,
-        typed=typed,
-        why_typed=f"Type {typed} to confirm.",
+        word=typed,
+        word_reason=f"Type {typed} to confirm.",
     )
     app.push_screen(dialog, on_decided)
     if isinstance(item, Space):
@@ -103,7 +103,9 @@ def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
-async def _show_effects(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
+async def _show_effects(
+    live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: ConfirmDialog
+) -> None:
     pages, on_sites = await asyncio.gather(_page_fact(live, space.ref), _site_facts(live, at, space))
     dialog.update(facts=[pages, *known, *on_sites])
 
@@ -191,9 +193,11 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
         disabled_reason = disabled_reason or lacks_right((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
         deleted_label = f"deleted {wording.long_age(space.deleted_at)}"
-        choices.append(Choice(space.id, title_of(space), detail=deleted_label, right=days, off=disabled_reason))
+        choices.append(
+            Choice(space.id, title_of(space), detail=deleted_label, right=days, disabled_reason=disabled_reason)
+        )
     hint = "for spaces deleted outside Octavo or on another computer"
-    choices.append(Choice("", "Restore by ID", detail=hint, off=no_writes))
+    choices.append(Choice("", "Restore by ID", detail=hint, disabled_reason=no_writes))
     titles = {space.id: title_of(space) for space in found if space is not None}
 
     def on_chosen(name: str | None) -> None:
@@ -215,7 +219,13 @@ async def _find_deleted(live: Live, name: str) -> Space | None:
 
 def _ask_id(app: Shell, target: SpaceTarget) -> None:
     draft = DialogDraft(app, "deleted space to restore")
-    field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
+    field = Field(
+        "Space ID",
+        draft.text,
+        required_error="Enter the ID of a space.",
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
+    )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def on_decided(response: Confirmed | None) -> None:
@@ -223,7 +233,7 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
             draft.drop()
             restore(app, target, response.text.rstrip("/").rpartition("/")[2], f"space {response.text}")
 
-    app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
+    app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
 
 
 def restore(app: Shell, target: SpaceTarget, name: str, title: str) -> None:

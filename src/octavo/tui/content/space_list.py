@@ -102,9 +102,9 @@ class SpaceList:
             return
         self._offline_marks = self._current_offline_marks
         open_space.nav.show_spaces(self._collections, snapshot.value.items, self._offline_marks)
-        if self._created_id and open_space.nav.spaces.reveal(self._created_id):
+        if self._created_id and open_space.nav.spaces.select_hidden(self._created_id):
             self._created_id = ""
-        open_space.nav.spaces.state.lacks(snapshot.value.unreadable)
+        open_space.nav.spaces.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
             open_space.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
         self._close_removed()

@@ -40,7 +40,12 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
         places.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
     current = item.parent or ""
     choices = [
-        Choice(name, title, right="current" if name == current else "", off=(reason or "") if name != current else "")
+        Choice(
+            name,
+            title,
+            right="current" if name == current else "",
+            disabled_reason=(reason or "") if name != current else "",
+        )
         for name, title, reason in places
     ]
 
@@ -48,7 +53,7 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
         if parent is not None:
             _choose_position(app, target, item, parent or None)
 
-    app.push_screen(Picker(f"Move {title_of(item)} to…", choices, now=current), on_chosen)
+    app.push_screen(Picker(f"Move {title_of(item)} to…", choices, initial=current), on_chosen)
 
 
 def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:

@@ -57,7 +57,7 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
                 run=_load("space_deletion:show_trash")),
     ),
     context="spaces and collections",
-    nothing="Your organization is still loading.",
+    no_target="Your organization is still loading.",
 )  # fmt: skip
 """Commands for the selected space or collection."""
 
@@ -66,7 +66,7 @@ class SpacesPane(HasCommands, Vertical):
     """The pane that contains the tree of spaces."""
 
     CONTEXT: ClassVar[str] = "spaces and collections"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.find_target()),)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.find_target()),)
 
     find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
     """Returns the target of its keys. None while the organization is loading."""

@@ -28,7 +28,7 @@ from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 WIDEST = 108
 """The most cells a side takes."""
@@ -89,8 +89,8 @@ class DiffContents(Contents):
             return []
         if self.is_outcome:
             said = "The resolved page and the version that it is compared with are identical."
-            return nothing(said, "Press esc to go back to the conflicts")
-        return nothing("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
+            return empty_lines(said, "Press esc to go back to the conflicts")
+        return empty_lines("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
     # How the sides lie
 

@@ -368,9 +368,9 @@ DIFF_THREADS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_thread", "t", "Next thread", "Go to the next open thread",
-                run=lambda _, place: place.next_thread(1), why_not=_why_no_thread, there=_can_be_spoken_of),
+                run=lambda _, place: place.next_thread(1), why_not=_why_no_thread, is_available=_can_be_spoken_of),
         Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
-                run=lambda _, place: place.next_thread(-1), why_not=_why_no_thread, there=_can_be_spoken_of, shown=False),
+                run=lambda _, place: place.next_thread(-1), why_not=_why_no_thread, is_available=_can_be_spoken_of, shown=False),
     ),
     find=lambda view: view.place,
 )  # fmt: skip

@@ -46,17 +46,17 @@ def _nothing(view: DiffView) -> str:
 def _about(group: Commands[Any]) -> Commands[Any]:
     """What can be done in a diff, while it has lines."""
     find: Callable[[Any], Any] = group.find
-    return group.about(lambda view: find(view) if len(view.galley) else None, name="diff", nothing=_nothing)
+    return group.for_target(lambda view: find(view) if len(view.galley) else None, name="diff", no_target=_nothing)
 
 
 _SEEN = (
-    AT_CURSOR.changed(
+    AT_CURSOR.with_changed(
         "comment",
         help="Comment on the block, or reply to its thread",
-        there=lambda _, block: not block.pane.contents.is_outcome,
+        is_available=lambda _, block: not block.pane.contents.is_outcome,
     )
-    .changed("open", help="Open the thread or link, or expand hidden lines")
-    .changed("yank", help="Copy the block")
+    .with_changed("open", help="Open the thread or link, or expand hidden lines")
+    .with_changed("yank", help="Copy the block")
 )
 
 
@@ -151,9 +151,9 @@ class DiffView(Reader):
         DIFF_THREADS,
         _about(_SEEN.only("comment", "open")),
         _about(LAYOUT),
-        _about(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
+        _about(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
         _about(
-            LINK_HINTS.changed(
+            LINK_HINTS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),

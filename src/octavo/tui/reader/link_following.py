@@ -71,7 +71,7 @@ def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
             screen.open_page(page_id, anchor=_as_link(anchor))
-            screen.pages_tree.reveal(page_id)
+            screen.pages_tree.select_hidden(page_id)
         case links.ToAnchor(anchor=anchor):
             if not screen.view.place.go_to_anchor(anchor):
                 screen.view.place.miss(anchor)

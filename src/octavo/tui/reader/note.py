@@ -14,7 +14,7 @@ from octavo.tui.reader.record import open_row
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 NOTE: Commands[NoteSheet] = Commands(
     "note",
@@ -48,8 +48,8 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     def body(self) -> ComposeResult:
         view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
         view.contents.sources = self._sources
-        with Frame() as frame:
-            frame.name_it(self._title)
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title)
             yield view
 
     def on_mount(self) -> None:

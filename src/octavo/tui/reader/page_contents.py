@@ -24,7 +24,7 @@ from octavo.tui.render.page_parts import repeats_title, source_blocks
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 MEASURES = (76, 100, 0)
 """Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
@@ -170,7 +170,7 @@ class PageContents(Contents):
         if not self.is_whole or self.pane.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
-        return [Content(""), *title, *nothing("This page is empty.", "Press J for the next page")]
+        return [Content(""), *title, *empty_lines("This page is empty.", "Press J for the next page")]
 
     # Its blocks, also where they stand beside one another
 

@@ -57,15 +57,15 @@ def _why_nothing(page: PageView) -> str:
 def _in_page(group: Commands[Any]) -> Commands[Any]:
     """What can be done with a page that is on show."""
     find: Callable[[Any], Any] = group.find
-    return group.about(lambda page: find(page) if len(page.galley) else None, nothing=_why_nothing)
+    return group.for_target(lambda page: find(page) if len(page.galley) else None, no_target=_why_nothing)
 
 
 def _in_whole(group: Commands[Any]) -> Commands[Any]:
     """What can be done with a whole page, not with an excerpt."""
     find: Callable[[Any], Any] = group.find
-    return group.about(
+    return group.for_target(
         lambda page: find(page) if len(page.galley) and page.excerpt is None else None,
-        nothing=lambda page: FOR_WHOLE if page.excerpt is not None else _why_nothing(page),
+        no_target=lambda page: FOR_WHOLE if page.excerpt is not None else _why_nothing(page),
     )
 
 
@@ -138,7 +138,7 @@ class PageView(Reader):
         _in_page(LINK_HINTS),
         _in_whole(PAGE_THREADS),
         _in_page(AT_CURSOR.only("comment", "open")),
-        _in_whole(READ_ON.changed("read_on", why_not=_why_not_on)),
+        _in_whole(READ_ON.with_changed("read_on", why_not=_why_not_on)),
         _in_whole(HEADINGS),
         _in_page(FIND.without("filter")),
         _in_whole(SOURCE),
@@ -146,7 +146,7 @@ class PageView(Reader):
         _in_page(AT_CURSOR.only("yank")),
         _in_page(LINK_ADDRESSES),
         _in_page(PANNING),
-        _in_page(MOTIONS.changed("bottom", run=lambda _, page: page.stream.go_to_end())),
+        _in_page(MOTIONS.with_changed("bottom", run=lambda _, page: page.stream.go_to_end())),
     )
     contents: PageContents
 

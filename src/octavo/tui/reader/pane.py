@@ -26,7 +26,7 @@ from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.widgets.empty_states import Waiting, failed, nothing
+from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 
 if TYPE_CHECKING:
     from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
@@ -320,7 +320,7 @@ class PaneState:
     def __init__(self, pane: Pane, widget: Widget) -> None:
         """`widget` is the pane."""
         self.pane, self._widget = pane, widget
-        self._waiting: Waiting | None = None
+        self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._left: tuple[str, str] | None = None
 
@@ -328,7 +328,7 @@ class PaneState:
         """Say that `what` is loading, if nothing is on show yet."""
         self._failure = self._left = None
         if not self.pane.contents.has_any and self._waiting is None:
-            self._waiting = Waiting(self._widget, what)
+            self._waiting = LoadingMessage(self._widget, what)
             self.pane.repaint()
 
     def fail(self, what: str, cause: str) -> None:
@@ -359,7 +359,7 @@ class PaneState:
     @property
     def awaited(self) -> str:
         """What is said to be loading. Empty when nothing is."""
-        return self._waiting.what if self._waiting is not None else ""
+        return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, otherwise: str) -> str:
         """Why no key can do anything in a pane that shows nothing: it is still loading, or `otherwise`."""
@@ -368,9 +368,9 @@ class PaneState:
     def lines(self) -> list[Content]:
         """What is shown while there is nothing to show."""
         if self._failure is not None:
-            return failed(*self._failure, self._widget.app)
+            return failure_lines(*self._failure, self._widget.app)
         if self._waiting is not None:
             return self._waiting.lines()
         if self._left is not None and not self.pane.contents.has_any:
-            return [Content(""), *nothing(*self._left)]
+            return [Content(""), *empty_lines(*self._left)]
         return self.pane.contents.empty_lines() if self.pane.contents.has_any else []

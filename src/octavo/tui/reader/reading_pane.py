@@ -25,8 +25,8 @@ from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
-from octavo.tui.widgets.scrolling import Scrolling, let_go
+from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
+from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -38,7 +38,7 @@ BRIEF, SLICE, EVERY, LATELY = 0.0015, 0.004, 0.01, 0.15
 """Seconds of work between keys: at a time for `LATELY` after the reader moved, at a time else, and between two times."""
 
 
-class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
+class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """A pane of lines one reads. A view says what is in them (`contents`) and opens what is opened (`open_spot`)."""
 
     DEFAULT_CSS = """
@@ -302,10 +302,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def explain(self, sentence: str) -> None:
         """Say why something cannot be done."""
-        if isinstance(self.app, Explains):
+        if isinstance(self.app, HostApp):
             self.app.explain(sentence)
-        else:
-            self.notify(sentence, severity="warning", markup=False)
 
     # Painting
 
@@ -332,7 +330,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         strips = self.selection.marked(self.painter.paint()[crop.y : crop.bottom], self.first_line + crop.y)
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, self.background_colors[1]) for strip in strips]
-        strips = let_go(strips)
+        strips = disable_caches(strips)
         if crop.column_span != (0, self.pane_width):
             strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
         return strips

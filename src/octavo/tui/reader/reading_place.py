@@ -334,7 +334,7 @@ SOURCE: Commands[ReadingPlace] = Commands(
     "page",
     (
         Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, place: place.turn_source(), shown=False,
-                called=lambda _, place: "Rendered page" if place.contents.shows_source else None),
+                title_now=lambda _, place: "Rendered page" if place.contents.shows_source else None),
     ),
     find=lambda view: view.place,
 )  # fmt: skip

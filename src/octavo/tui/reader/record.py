@@ -14,8 +14,8 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.table_reading import Leaving
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import record_document
-from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 _TITLE = 60
 
@@ -76,7 +76,7 @@ class RecordSheet(Dialog[Leaving]):
         self._view.contents.sources = page.contents.sources
 
     def body(self) -> ComposeResult:
-        with Frame():
+        with DialogFrame():
             yield self._view
 
     def on_mount(self) -> None:
@@ -88,7 +88,7 @@ class RecordSheet(Dialog[Leaving]):
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
         document = record_document(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
-        self.query_one(Frame).name_it(
+        self.query_one(DialogFrame).set_border_texts(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
         )
         self._view.show(document, key=self._row.key or str(number))
@@ -112,7 +112,7 @@ class RecordSheet(Dialog[Leaving]):
 
     @on(Reader.Copied)
     def _copied(self) -> None:
-        if isinstance(self.app, HasNotices):
+        if isinstance(self.app, HostApp):
             self.app.notices.say("Copied the field.")
 
     @on(Reader.BlockChosen)

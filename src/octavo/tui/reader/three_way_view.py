@@ -31,7 +31,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.unit_layout import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 WIDEST = 160
 _FEW = 3
@@ -167,7 +167,7 @@ class ConflictContents(Contents):
         return lines
 
     def empty_lines(self) -> list[Content]:
-        return nothing("No conflicts on this page.", "Press J for the next page")
+        return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_stops(self, unit: int) -> bool:
         return self.pane.galley.units[unit].shown is not None  # the rest of the page cannot be resolved
@@ -196,7 +196,9 @@ def _about(group: Commands[Any]) -> Commands[Any]:
     """What can be done with a page while it has conflicts."""
     find: Callable[[Any], Any] = group.find
     nothing = "There are no conflicts on this page."
-    return group.about(lambda view: find(view) if view.contents.conflicts else None, name="three", nothing=nothing)
+    return group.for_target(
+        lambda view: find(view) if view.contents.conflicts else None, name="three", no_target=nothing
+    )
 
 
 CONFLICTS: Commands[ThreeWay] = Commands(
@@ -221,7 +223,9 @@ class ThreeWay(Reader):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _about(CONFLICTS),
-        _about(FIND.only("filter").changed("filter", id="three.find", help="Find text in the conflicts", shown=False)),
+        _about(
+            FIND.only("filter").with_changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
+        ),
         _about(READ_ON),
         _about(MOTIONS.without("read_back")),
         _about(PANNING),

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import to_emoji
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.wording import as_clause
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -203,7 +203,7 @@ class LinkTargets:
         if named is None:
             return None
         if named.problem:
-            return in_a_line(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+            return as_clause(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
         return named.text or None
 
 

@@ -24,7 +24,7 @@ from octavo.data.live import Live
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 T = TypeVar("T")
 

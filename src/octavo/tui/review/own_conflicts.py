@@ -85,9 +85,9 @@ class OwnConflictsScreen(ConflictsScreen):
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT.only("main", "this", "both")
-        .changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")
-        .changed("this", title="Use yours", help="Use your version, or clear this choice")
-        .changed("both", help="Use both versions (theirs first), or clear this choice"),
+        .with_changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")
+        .with_changed("this", title="Use yours", help="Use your version, or clear this choice")
+        .with_changed("both", help="Use both versions (theirs first), or clear this choice"),
     )
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:

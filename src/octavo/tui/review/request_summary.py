@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
 from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:

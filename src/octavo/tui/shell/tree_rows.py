@@ -73,7 +73,7 @@ def page_nodes(
             count=counts.get(page.id, 0),
             sign=to_emoji(page.emoji),
             right=mark(unsent[page.id]) if page.id in unsent else "",
-            tight=mark(unsent[page.id], tight=True) if page.id in unsent else "",
+            short_right=mark(unsent[page.id], tight=True) if page.id in unsent else "",
             dim=page.hidden,
             path=page.path or "",
         )
