@@ -302,7 +302,7 @@ class Ways:
         except StoreTimeout:
             return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
-            # The facts that are shown after signing in tell what to do about a missing keyring.
+            # The facts that are shown after signing in tell how to get a keyring.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
     async def sign_in(self, key: str) -> SignedIn:

@@ -362,7 +362,7 @@ class CommentsScreen(ListView[Thread]):
         self.refresh_bindings()
 
     def ask_again(self) -> None:
-        # A refresh loads failed sources again, one by one.
+        # A refresh loads failed sources again.
         self._is_complete = self.threads.is_loaded
         super().ask_again()
         self.thread.refresh_replies()

@@ -223,7 +223,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         self._lay_out()
 
     def watch_show_vertical_scrollbar(self) -> None:
-        # The scroll bar appears after the layout and takes one column from the text.
+        # The scroll bar appears after the layout and takes a column from the text.
         if is_whole(self):
             self._lay_out()
 

@@ -90,12 +90,12 @@ class PageRevisionFinder:
                 return
             at = self._next
             try:
-                # Not cached: a revision holds the whole page tree, and one line of it is used.
+                # Not cached: a revision holds the whole page tree, of which little is used.
                 revision, changed = await asyncio.gather(
                     self._live.send(content.Get(at=at)),
                     self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
                 )
-            except NotFound:  # You may not see revisions before this one.
+            except NotFound:  # You may not see revisions before this revision.
                 self._next = None
                 return
             self.checked_count += 1
