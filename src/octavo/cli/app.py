@@ -96,10 +96,10 @@ def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPictu
     """Return the first picture of the session, and show it if it fits the terminal. None for the sign-in screen."""
     if not opening.place:
         return None
-    look = f"{settings.theme} {settings.ascii} {settings.turns_words} {settings.light_ground}"
+    look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
     picture = FirstPicture(settings.cache_folder, opening.place, look)
     if fresh:
-        picture.forget()
+        picture.delete()
     else:
         picture.show()
     return picture

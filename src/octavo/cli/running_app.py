@@ -14,7 +14,7 @@ from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.terminal import graphics, malloc
-from octavo.tui.terminal.crash_report import faults_kept
+from octavo.tui.terminal.crash_report import fault_reports
 
 if TYPE_CHECKING:
     from octavo.cli.app import Opening
@@ -27,7 +27,7 @@ def run_app(
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     malloc.use_one_arena()
-    graphics.ask(os.environ)
+    graphics.query_terminal(os.environ)
     left_out: list[str] = []
     try:
         session = _open_session(settings, options, opening, left_out)
@@ -35,11 +35,11 @@ def run_app(
         raise Failure(settings_module.in_words(error)) from error
     ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
     app = Octavo(settings, ways, session, picture=picture)
-    with faults_kept(settings.state_folder) as faults:
+    with fault_reports(settings.state_folder) as faults:
         app.run()
-        while app.then is not None:
+        while app.open_next is not None:
             try:
-                app = Octavo(settings, *app.then())
+                app = Octavo(settings, *app.open_next())
             except (ValueError, OSError, NotSaved) as error:
                 raise Failure(settings_module.in_words(error)) from error
             app.run()

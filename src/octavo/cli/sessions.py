@@ -273,7 +273,7 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
     cache.close()
     SearchIndex(settings.cache_folder, namespace).clear()
     ImageCache(settings.cache_folder, namespace).clear()
-    FirstPicture(settings.cache_folder, namespace, "").forget()
+    FirstPicture(settings.cache_folder, namespace, "").delete()
 
 
 @dataclass(frozen=True)

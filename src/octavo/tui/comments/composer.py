@@ -404,13 +404,13 @@ class Composer(Dialog[str | None]):
         if self.editing_folder is None:
             return
         self.save_now()
-        result = edit_text(self.app, self.text, self.editing_folder, keep=self._save_edited_text, about=self._file_note)
+        result = edit_text(self.app, self.text, self.editing_folder, keep=self._save_edited_text, note=self._file_note)
         if isinstance(result, Edited):
             self.text_area.load_text(self._mentions.to_text(_normalize_lines(result.text)))
             self.text_area.move_cursor(self.text_area.document.end)
             self.start_saving()
         else:
-            self._show_status(result.said, "$warning")
+            self._show_status(result.message, "$warning")
 
     def _save_edited_text(self, text: str) -> str:
         # Saved before the edited file is deleted: a crash then cannot lose the text.
