@@ -44,7 +44,7 @@ def run_app(
                 raise Failure(settings_module.in_words(error)) from error
             app.run()
     unseen = "Could not show part of a page. This is a bug in Octavo. For details, see"
-    mistakes = app.mistakes if len(app.mistakes) > 1 else ()
+    mistakes = app.settings_errors if len(app.settings_errors) > 1 else ()
     return app.return_code or 0, [*mistakes, *left_out, *(f"{unseen} {report}" for report in faults.reports)]
 
 

@@ -13,7 +13,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import to_emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural
 
@@ -41,7 +41,7 @@ def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> Bu
     candidates = list(selected)
     if action in ("resolve", "reply_resolve"):
         candidates = [each for each in selected if each.comment.is_open] or candidates
-    reasons = [not_allowed_with(app, each.at, action, each.comment) for each in candidates]
+    reasons = [why_not_in_discussion(app, each.at, action, each.comment) for each in candidates]
     allowed = tuple(each for each, reason in zip(candidates, reasons, strict=True) if reason is None)
     return BulkSelection(action, allowed, len(candidates) - len(allowed), next(filter(None, reasons), ""))
 
@@ -73,7 +73,7 @@ def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None])
         for each in selection.threads
     ]
     status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
-    app.writes.queue(*writes, said=f"{status}{selection.skipped_note}")
+    app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
     on_queued()
 
 
@@ -102,7 +102,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
                 writes.append(NewWrite(comments.Update(**ids, resolved=True), "resolve the thread", context=label))
         resolving = f" and resolving {pronoun}" if resolves else ""
         sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
-        app.writes.queue(*writes, said=f"{sending}{selection.skipped_note}")
+        app.writes.queue(*writes, message=f"{sending}{selection.skipped_note}")
         on_queued()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if resolves else "")
@@ -132,7 +132,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
         ]
         target = f"{'from' if removes else 'to'} {plural(len(writes), 'thread')}"
         status = f"Removing {to_emoji(code)} {target}…" if removes else f"Reacting with {to_emoji(code)} {target}…"
-        app.writes.queue(*writes, said=f"{status}{selection.skipped_note}")
+        app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
         on_queued()
 
     from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed

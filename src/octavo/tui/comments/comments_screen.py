@@ -23,12 +23,12 @@ from octavo.tui.comments.thread_filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_loader import ThreadLoader
 from octavo.tui.comments.thread_search_text import ThreadSearchText
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.shell.left_unsent import beside
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.shell.view import report_missing_parts
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -40,7 +40,7 @@ _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_
 
 
 def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
-    few = not view.narrowing.by and view.section_count < 2
+    few = not view.narrowing.filters and view.section_count < 2
     return "There are too few threads in this list to filter." if few else None
 
 
@@ -48,8 +48,8 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     """Ask for a filter by author, location, age, mention or status."""
     me, section = view.user_id, view.sections.current
     threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
-    threads_of_section.sort(key=thread_filters.ORDERS[view.order][1])
-    available = thread_filters.available_filters(threads_of_section, view.narrowing.by, wording.clock(), me)
+    threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
+    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, wording.clock(), me)
     more = [(each, plural(remaining, "thread")) for each, remaining in available]
     view.narrowing.choose("Filter threads", more)
 
@@ -62,7 +62,7 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
                 run=_choose_filter, why_not=_why_no_filter, shown=False),
         Command("order", "S", "Sort", "Sort threads",
-                run=lambda app, view: view.choose_order("Sort threads"), shown=False),
+                run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
             run=lambda app, view: view.toggle_mine()),
         Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
@@ -77,10 +77,10 @@ THREADS: Commands[CommentsScreen] = Commands(
 class CommentsScreen(ListView[Thread]):
     """The threads grouped by space or change request and by page on the left, the selected thread on the right."""
 
-    VIEW = "comments"
+    MODE = "comments"
     CONTEXT = "list and preview"
-    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in thread_filters.ORDERS.items()}
-    KEPT_ORDER = "order of threads"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in thread_filters.ORDERS.items()}
+    ORDER_FACT = "order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
         "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "
@@ -89,8 +89,8 @@ class CommentsScreen(ListView[Thread]):
     CSS_PATH = "comments_screen.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         THREAD.for_target(lambda view: view.thread_target),
-        PANES,
-        SECTIONS,
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
         UNSENT,
         THREADS,
     )
@@ -99,7 +99,7 @@ class CommentsScreen(ListView[Thread]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads = ThreadLoader(self, self.draw_list, self._show_status)
+        self.threads = ThreadLoader(self, self.redraw_list, self._show_status)
         self.section_count = 0
         """Number of threads in the selected tab."""
         self._is_complete = False
@@ -110,7 +110,7 @@ class CommentsScreen(ListView[Thread]):
         self._initial_row: Hashable = None
         """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
         not moved it."""
-        self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
+        self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
         self._places: dict[str, Heading] = {}
         self.search_text = ThreadSearchText(self)
 
@@ -132,14 +132,14 @@ class CommentsScreen(ListView[Thread]):
         }
         sections = tuple(Section(key, name) for key, name in names.items())
         self.thread = ThreadView(id="thread")
-        yield from self.list_beside(rows, self.thread, sections=sections)
+        yield from self.list_with_preview(rows, self.thread, sections=sections)
 
     @property
     def thread_target(self) -> ThreadTarget | None:
         """Return the target of the thread keys: the previewed thread, or the selected threads of the list."""
         target = self.thread.thread_target
         return (
-            replace(target, selected=tuple(self.ticked), clear_selection=self._clear_selection)
+            replace(target, selected=tuple(self.selected_rows), clear_selection=self._clear_selection)
             if target is not None
             else None
         )
@@ -147,19 +147,19 @@ class CommentsScreen(ListView[Thread]):
     @property
     def target_drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the current thread, or in the selected threads."""
-        threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
+        threads = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
         return [text for each in threads for text in index.of_thread(each.at, each.comment.id)]
 
     def _clear_selection(self) -> None:
         """Clear the selection after a bulk action. Threads whose write fails are selected again."""
-        self._bulk_changed_ids |= {each.comment.id for each in self.ticked}
+        self._bulk_changed_ids |= {each.comment.id for each in self.selected_rows}
         self.rows.selection.clear()
 
     def _redraw_discarded(self) -> None:
         """Redraw after failed writes were discarded: no response of the server reports that."""
-        if self._failed_writes.keys() - self.shell.workspace.refused.keys():
-            self.draw_list()
+        if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
+            self.redraw_list()
 
     def _select_failed(self, failed: Mapping[str, str]) -> None:
         failed_again = self._bulk_changed_ids & failed.keys()
@@ -171,7 +171,7 @@ class CommentsScreen(ListView[Thread]):
         return _LIST_KEYS if self.rows.has_focus else ()
 
     @property
-    def target_models(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         item = self.rows.item
         space = self.shell.workspace.space(item.at.space_id) if item is not None else None
         return [each for each in (item.comment if item is not None else None, space) if each is not None]
@@ -189,12 +189,12 @@ class CommentsScreen(ListView[Thread]):
         self.rows.focus()
 
     def _load(self, organization: Organization) -> None:
-        self._is_complete, self.narrowing.by, self._initial_row = False, (), self.rows.key
+        self._is_complete, self.narrowing.filters, self._initial_row = False, (), self.rows.key
         self.rows.state.wait_for("threads")
         self.threads.load(organization)
 
     def _follow_sources(self) -> None:
-        if not self.show_nowhere(self.rows, "threads"):
+        if not self.show_no_organization(self.rows, "threads"):
             self.threads.follow_sources()
 
     # The list
@@ -205,9 +205,9 @@ class CommentsScreen(ListView[Thread]):
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     @on(SectionTabs.Switched)
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         threads, sections, me = (
-            sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.order][1]),
+            sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1]),
             self.sections,
             self.user_id,
         )
@@ -219,12 +219,12 @@ class CommentsScreen(ListView[Thread]):
         )
         section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
         self.section_count = len(section_threads)
-        shown = thread_filters.filter_threads(section_threads, self.narrowing.by)
+        shown = thread_filters.filter_threads(section_threads, self.narrowing.filters)
         self._places = {
             place: Heading(place, status_parts) for place, status_parts in thread_filters.place_summaries(shown).items()
         }
         self._set_empty_text()
-        self._failed_writes = self.shell.workspace.refused
+        self._failed_writes = self.shell.workspace.failure_reasons
         is_moved = self.rows.key != self._initial_row
         self.rows.show(shown, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
         if not self._is_complete:
@@ -244,7 +244,7 @@ class CommentsScreen(ListView[Thread]):
         return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
-        return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
+        return [self._places[thread.place], Heading(thread.page)] if self.list_order == "place" else []
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more
@@ -255,10 +255,10 @@ class CommentsScreen(ListView[Thread]):
             "reviews": "review comments",
         }
         loaded = f" {self._loaded_label} are loaded." if remaining else ""
-        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
+        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else ""
         self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
-            "Press esc to clear the filters." if self.narrowing.by else "Press [ or ] to switch tabs."
+            "Press esc to clear the filters." if self.narrowing.filters else "Press [ or ] to switch tabs."
         )
         if remaining:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
@@ -271,16 +271,16 @@ class CommentsScreen(ListView[Thread]):
         extent, loaded, places = self.rows.counts.summary, self.threads.loaded_count, self.threads.source_count
         if loaded < places:
             extent = f"{loaded} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
-        elif self.narrowing.by and not self.rows.query_text:
+        elif self.narrowing.filters and not self.rows.query_text:
             extent = f"{len(self.rows.items)} of {self.section_count}"
         status_parts = [
             "Comments",
             self.sections.current,
-            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
-            thread_filters.ORDERS[self.order][0] if self.order != "place" else "",
-            f"{len(self.ticked)} selected" if self.ticked else "",
+            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else "all spaces",
+            thread_filters.ORDERS[self.list_order][0] if self.list_order != "place" else "",
+            f"{len(self.selected_rows)} selected" if self.selected_rows else "",
         ]
-        self.status(
+        self.show_location(
             " · ".join(filter(None, status_parts)), extent + (" · more threads on the server" if has_more else "")
         )
         self.refresh_bindings()
@@ -291,9 +291,9 @@ class CommentsScreen(ListView[Thread]):
         text = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._failed_writes.get(comment.id)):
             text = Content.assemble((f"failed: {why}", "$warning"), "  ", text)
-        if self.order != "place":
+        if self.list_order != "place":
             text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
-        age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
+        age = self.shell.workspace.send_status(comment.id) or short_age(comment.posted_at)
         if thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
@@ -301,8 +301,8 @@ class CommentsScreen(ListView[Thread]):
         unsent = [each for each in of_thread if not each.starts_a_thread]
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
-            right=beside(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
-            sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
+            right=with_unsent_mark(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
+            sign=Content.styled("◌", "$octavo-note") if age == PENDING else Content.styled(*thread.sign),
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
@@ -315,13 +315,13 @@ class CommentsScreen(ListView[Thread]):
         if found is None:
             return False
         if not self.rows.go_to(found.key):
-            self.narrowing.by = ()
+            self.narrowing.filters = ()
             self.rows.set_filter("")
             sections = ("open", "resolved", "reviews")
             self.sections.choose(
                 next(each for each in sections if thread_filters.is_in_section(found, each, self.user_id))
             )
-            self.draw_list()
+            self.redraw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)
 
@@ -361,10 +361,10 @@ class CommentsScreen(ListView[Thread]):
     def _on_thread_updated(self) -> None:
         self.refresh_bindings()
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         # A refresh loads failed sources again.
         self._is_complete = self.threads.is_loaded
-        super().ask_again()
+        super().refresh_data()
         self.thread.refresh_replies()
 
     def toggle_mine(self) -> None:
@@ -378,6 +378,6 @@ class CommentsScreen(ListView[Thread]):
 
     def back_to_list(self) -> None:
         """Focus the list. If the list has the focus, clear the filters."""
-        if self.rows.has_focus and self.narrowing.by:
-            self.narrowing.set()
+        if self.rows.has_focus and self.narrowing.filters:
+            self.narrowing.replace()
         self.rows.focus()

@@ -23,8 +23,8 @@ from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, Mem
 from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
 from octavo.tui.reader.markdown_preview import preview
 from octavo.tui.render.threads import quote_excerpt
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
-from octavo.tui.shell.left_unsent import AGAIN
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
+from octavo.tui.shell.unsent_texts import RETRY_SECONDS
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands, HostApp
@@ -169,14 +169,14 @@ class Composer(Dialog[str | None]):
             self._show_status("draft" if self._verb == "send" else "")
         self._show_count(len(self.text))
         if isinstance(self.app, HostApp):
-            self.app.before_end.add(self.save_now)
+            self.app.exit_callbacks.add(self.save_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.save_now())
-        self.set_interval(AGAIN, self._retry_saving)
+        self.set_interval(RETRY_SECONDS, self._retry_saving)
 
     def on_unmount(self) -> None:
         self.save_now()
         if isinstance(self.app, HostApp):
-            self.app.before_end.discard(self.save_now)
+            self.app.exit_callbacks.discard(self.save_now)
 
     @property
     def text(self) -> str:
@@ -414,7 +414,7 @@ class Composer(Dialog[str | None]):
 
     def _save_edited_text(self, text: str) -> str:
         # Saved before the edited file is deleted: a crash then cannot lose the text.
-        return why_not_saved(self._save_draft_now, _normalize_lines(text))
+        return save_error(self._save_draft_now, _normalize_lines(text))
 
     def mention_member(self) -> None:
         """Insert an `@`. At the start of a word, ask for the member to mention."""
@@ -493,7 +493,7 @@ def open_composer(
         save_draft=dialog_draft.save,
         save_draft_now=dialog_draft.save_now,
         is_saved=dialog_draft.is_saved,
-        save_error=lambda: dialog_draft.trouble,
+        save_error=lambda: dialog_draft.save_problem,
         verb=verb,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",

@@ -15,9 +15,9 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
-from octavo.tui.shell.left_unsent import mark
+from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.shell.view import View
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets.wording import short_age
 
 MAX_REPLIES = 3
@@ -37,7 +37,7 @@ class DiffThreads:
     @property
     def posted_threads(self) -> list[Comment]:
         """The threads other people can see: all but pending comments."""
-        return [thread for thread in self.comments if self._view.shell.workspace.held(thread.id) is None]
+        return [thread for thread in self.comments if self._view.shell.workspace.pending_entry(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Return the threads on a page. If `page_id` is None, return the threads on no page."""
@@ -53,11 +53,11 @@ class DiffThreads:
         index = shell.workspace.unsent.index
 
         def unsent(thread: Comment) -> str:
-            return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
+            return unsent_mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
         suggestion_diffs = partial(self._suggestions.diffs, self._at)
         return thread_summaries(
-            threads_by_block, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggestion_diffs
+            threads_by_block, shell.workspace.send_status, self._replies, is_outdated, unsent, suggestion_diffs
         )
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
@@ -123,7 +123,7 @@ def thread_summaries(
             reply_count=max(thread.replies, len(thread_replies)),
             is_open=thread.is_open_thread,
             is_review=thread.is_open and thread.is_review,
-            is_pending=sending_status(thread.id) == HELD,
+            is_pending=sending_status(thread.id) == PENDING,
             shown_replies=tuple(
                 ThreadReply(each.posted_by.name, age(each), each.body.text, suggestion_diffs(thread, each))
                 for each in thread_replies[-MAX_REPLIES:]

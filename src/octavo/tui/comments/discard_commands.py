@@ -51,7 +51,7 @@ def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
     restored_message = f"Restored your {object_name}."
     app.writes.change(
         LocalChange(f"discard the {object_name}", discard_all, restore, restored_message),
-        said=f"{object_name[:1].upper()}{object_name[1:]} discarded",
+        message=f"{object_name[:1].upper()}{object_name[1:]} discarded",
     )
 
 

@@ -11,7 +11,7 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -32,7 +32,7 @@ class DiscussionView(Protocol):
         """The id and title of the page that a comment on the page is written to."""
 
     @property
-    def selected_block(self) -> Block | None:
+    def visible_block(self) -> Block | None:
         """The selected block. None if no block is selected."""
 
     @property
@@ -80,7 +80,7 @@ class PageDiscussion:
 
     @property
     def _why_no_block(self) -> str | None:
-        pane = self._view.keys_go_on_to
+        pane = self._view.key_fallback
         if pane is not None and is_covered(self._view, pane):
             return "The page is not on the screen. Press tab to go to the page."
         return self._pages.why_no_block()
@@ -88,7 +88,7 @@ class PageDiscussion:
     @property
     def selected_thread(self) -> ThreadTarget | None:
         """The thread on the selected block. None if there is none, or if keys do not act on the block."""
-        at, block = self._pages.discussion, self._pages.selected_block
+        at, block = self._pages.discussion, self._pages.visible_block
         if at is None or block is None or self._why_no_block is not None:
             return None
         thread = self.thread_on(block)
@@ -101,7 +101,7 @@ class PageDiscussion:
 
     def selected_thread_line(self) -> Comment | None:
         """Return the thread whose line is selected in a diff. None if a block is selected."""
-        block = self._pages.selected_block
+        block = self._pages.visible_block
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
     def why_no_comment(self, *, whole: bool = False) -> str | None:
@@ -113,12 +113,12 @@ class PageDiscussion:
         if at is None or page is None:
             return "To comment on a page, open the page first."
         thread = None if whole else self.selected_thread_line()
-        return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
+        return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
         """Write a comment on the selected block. On the line of a thread, reply to the thread."""
         pages = self._pages
-        block, page, at = pages.selected_block, pages.visible_page, pages.discussion
+        block, page, at = pages.visible_block, pages.visible_page, pages.discussion
         if at is not None and block is not None and block.kind == "thread":
             if (thread := self.thread_on(block)) is not None:
                 thread_actions.reply(self._view.shell, at, thread)

@@ -52,7 +52,7 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     def save(text: str) -> None:
         op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
         edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, draft_key)
-        app.writes.change(LocalChange("edit the comment", edit), said="Edited the pending comment.")
+        app.writes.change(LocalChange("edit the comment", edit), message="Edited the pending comment.")
 
     assert isinstance(entry.at, ChangeRequestRef)
     title, text = "Edit a pending comment", entry.facts.text
@@ -66,7 +66,7 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
-            app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
+            app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
 
     text = " ".join(entry.facts.text.split())
     quote = f"“{text if len(text) <= 240 else text[:239] + '…'}”"
@@ -89,5 +89,5 @@ def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
     number = len(app.session.outbox.pending_comments(at))
     pending_label = plural(number, "pending comment")
     app.writes.submit_review(
-        f"send the {pending_label} on {name}", submit(), said=f"Sending {pending_label} on {name} without a review…"
+        f"send the {pending_label} on {name}", submit(), message=f"Sending {pending_label} on {name} without a review…"
     )

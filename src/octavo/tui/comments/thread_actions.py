@@ -15,7 +15,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import to_emoji
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _check_allowed(
     app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
     """Return whether `action` is allowed, and show the reason if it is not: no text is written that cannot be sent."""
-    why = not_allowed_with(app, at, action, thread, message)
+    why = why_not_in_discussion(app, at, action, thread, message)
     if why is not None:
         app.explain(why)
     return why is None
@@ -110,7 +110,7 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     doing, said = ("resolve", "Resolving thread…") if comment.is_open else ("reopen", "Reopening thread…")
-    app.writes.queue(NewWrite(op, f"{doing} the thread", context=thread_label(comment)), said=said)
+    app.writes.queue(NewWrite(op, f"{doing} the thread", context=thread_label(comment)), message=said)
 
 
 def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply, emoji: str) -> None:
@@ -124,7 +124,7 @@ def react(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if is_mine else "react"
     said = f"Removing {to_emoji(emoji)}…" if is_mine else f"Reacting with {to_emoji(emoji)}…"
-    app.writes.queue(NewWrite(op, doing, context=thread_label(comment)), said=said)
+    app.writes.queue(NewWrite(op, doing, context=thread_label(comment)), message=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
@@ -151,7 +151,7 @@ def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
 
 def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Edit your comment or reply."""
-    if (pending := app.workspace.held(message.id)) is not None:
+    if (pending := app.workspace.pending_entry(message.id)) is not None:
         from octavo.tui.comments.pending_comments import edit_pending  # lazy: rarely needed
 
         edit_pending(app, pending)
@@ -184,7 +184,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
-    if (pending := app.workspace.held(message.id)) is not None:
+    if (pending := app.workspace.pending_entry(message.id)) is not None:
         from octavo.tui.comments.pending_comments import remove_pending  # lazy: rarely needed
 
         remove_pending(app, pending)
@@ -207,7 +207,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.queue(
-                NewWrite(op, f"delete the {kind}", context=thread_label(comment)), said=f"Deleting {kind}…"
+                NewWrite(op, f"delete the {kind}", context=thread_label(comment)), message=f"Deleting {kind}…"
             )
 
     said = f"“{quote_excerpt(plain_text(message.body.text))}”"
@@ -239,7 +239,7 @@ def _compose(
     source: str = "",
 ) -> None:
     def send(text: str) -> None:
-        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), *after, said=said)
+        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), *after, message=said)
 
     def add_to_review(text: str) -> None:
         app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), in_review=True)

@@ -11,8 +11,8 @@ from octavo.api.places import Discussion
 from octavo.tui.comments import bulk_actions, thread_actions
 from octavo.tui.comments.bulk_actions import BulkSelection
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.shell.outside import open_outside, said_without_address
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.external_links import confirm_link, missing_link_reason
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -78,7 +78,7 @@ def _bulk_command(
             return None
         if target.selected:
             return bulk_actions.why_not_any(app, name, target.selected)
-        return not_allowed_with(app, target.at, name, target.thread, target.message)
+        return why_not_in_discussion(app, target.at, name, target.thread, target.message)
 
     return Command(
         name, keys, title, help, run, why_not, title_now, shown=shown, key_display=key_display, writes=writes
@@ -114,13 +114,13 @@ def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
 
 
 def _why_not_allowed(action: str) -> Callable[[Shell, ThreadTarget], str | None]:
-    return lambda app, target: not_allowed_with(app, target.at, action, target.thread, target.message)
+    return lambda app, target: why_not_in_discussion(app, target.at, action, target.thread, target.message)
 
 
 def _why_no_comment_on_page(app: Shell, target: ThreadTarget) -> str | None:
     if target.thread.target.page is None:
         return "This thread is not on a page."
-    return not_allowed_with(app, target.at, "comment")
+    return why_not_in_discussion(app, target.at, "comment")
 
 
 def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
@@ -131,13 +131,13 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
 
 
 def _why_no_link(app: Shell, target: ThreadTarget) -> str | None:
-    if target.url and not app.session.is_here:
+    if target.url and not app.session.is_embedded:
         return None
-    return said_without_address(app, "comment")
+    return missing_link_reason(app, "comment")
 
 
 def _open_in_browser(app: Shell, target: ThreadTarget) -> None:
-    open_outside(app, target.url)
+    confirm_link(app, target.url)
 
 
 THREAD: Commands[ThreadTarget] = Commands(

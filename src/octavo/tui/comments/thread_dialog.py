@@ -202,5 +202,5 @@ class ThreadDialog(Dialog[None]):
     def refresh_thread(self) -> None:
         """Refresh the thread and its replies from the server."""
         self.query_one(ThreadView).refresh_replies()
-        for op in self._subscriptions.ops():
+        for op in self._subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))

@@ -124,7 +124,7 @@ class ThreadLoader:
     def _show_source(self, source: ThreadSource, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._threads[source.key] = snapshot
         if isinstance(source.at, ChangeRequestRef) and snapshot.value is not None:
-            self._view.shell.workspace.count_open_comments(source.at.change_request_id, snapshot.value)
+            self._view.shell.workspace.record_open_comments(source.at.change_request_id, snapshot.value)
         self._schedule_show()
 
     def _schedule_show(self) -> None:

@@ -61,7 +61,7 @@ class ThreadSearchText:
 
     async def _read_index(self, rows: RowList[Thread]) -> None:
         try:
-            replies = await self._view.shell.session.index.replies()
+            replies = await self._view.shell.session.search_index.replies()
         finally:
             self._is_loading = False
         self._is_current = True

@@ -31,7 +31,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.render.wrap import wrap
 from octavo.tui.shell.view import Subscriptions
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import ScrollWidget
@@ -186,7 +186,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
 
     def refresh_replies(self) -> None:
         """Refresh the replies from the server."""
-        for op in self._subscriptions.ops():
+        for op in self._subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
@@ -216,7 +216,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             self._lay_out()
 
     def on_mount(self) -> None:
-        self.shell.workspace.unsent.reworded.subscribe(self, lambda _: self._show_drafts())
+        self.shell.workspace.unsent.text_changed.subscribe(self, lambda _: self._show_drafts())
         self._line_styles = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
 
     def on_resize(self, event: Resize) -> None:
@@ -275,7 +275,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         indent = 3 if is_reply else 0
         state_sign, state_style = self._state()
         sign = Piece(f"{styles.glyphs.reply} ", styles.note) if is_reply else Piece(f"{state_sign} ", state_style)
-        age = self.shell.workspace.on_its_way(message.id) or long_age(message.posted_at)
+        age = self.shell.workspace.send_status(message.id) or long_age(message.posted_at)
         age_label = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
@@ -284,7 +284,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             Piece(message.posted_by.name, styles.strong),
             Piece(age_label + edited, styles.muted),
         ]
-        if isinstance(message, Comment) and age != HELD:
+        if isinstance(message, Comment) and age != PENDING:
             status_label = message.status if not message.is_open else "review" if message.is_review else "open"
             resolver = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {status_label}{resolver}", state_style))
@@ -427,7 +427,12 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
     def move(self, step: int) -> None:
         """Select the message `step` messages after the selected one. Beyond the end, load more replies."""
         self._select(self._cursor + step)
-        if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
+        if (
+            step > 1
+            and self._replies.value
+            and self._replies.value.next
+            and (op := self._subscriptions.operation("replies"))
+        ):
             self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_by_page(self, direction: int) -> bool:

@@ -29,12 +29,12 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.shell.tree_rows import neighbour
+from octavo.tui.shell.tree_rows import adjacent_page
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.writing.authoring import WRITING, Authoring
+from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -61,7 +61,7 @@ def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen],
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.open_space.pages, view.open_space.page
-        if page is None or pages is None or neighbour(pages, page, step) is not None:
+        if page is None or pages is None or adjacent_page(pages, page, step) is not None:
             return _why_no_page(app, view)
         return reason
 
@@ -78,7 +78,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_leave(), title_now=_up_label, is_available=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_back(), title_now=_up_label, is_available=_is_below_spaces),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -95,9 +95,9 @@ CONTENT: Commands[ContentScreen] = Commands(
 class ContentScreen(View, CopiesLater):
     """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "content"
-    QUITS_FROM = frozenset({"pages"})
+    QUIT_LISTS = frozenset({"pages"})
     HELP = (
         "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
         "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
@@ -108,7 +108,7 @@ class ContentScreen(View, CopiesLater):
         ROW,
         SPACE.for_target(lambda view: view.target),
         PAGE.for_target(lambda view: view.target),
-        WRITING.for_target(lambda view: view.authoring),
+        PAGE_COMMANDS.for_target(lambda view: view.authoring),
         COMMENTING,
         THREAD_HERE,
         UNSENT,
@@ -120,7 +120,7 @@ class ContentScreen(View, CopiesLater):
         self.open_space: OpenSpace = OpenSpace(self)
         self.spaces = SpaceList(self, self.open_space)
         self.target = self.open_space.target
-        self.authoring = Authoring(self, self.target)
+        self.authoring = PageEditing(self, self.target)
         self.page_discussion = PageDiscussion(self, self.open_space.threads)
 
     def body(self) -> Iterable[Widget]:
@@ -131,7 +131,7 @@ class ContentScreen(View, CopiesLater):
             yield SidePanel(id="aside")
 
     def on_mount(self) -> None:
-        self.shell.before_end.add(self.open_space.history.save)
+        self.shell.exit_callbacks.add(self.open_space.history.save)
         self.shell.workspace.organization_changed.subscribe(self, self.spaces.load)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
@@ -142,7 +142,7 @@ class ContentScreen(View, CopiesLater):
         self.spaces.start()
 
     def on_unmount(self) -> None:
-        self.shell.before_end.discard(self.open_space.history.save)
+        self.shell.exit_callbacks.discard(self.open_space.history.save)
 
     def on_screen_resume(self) -> None:
         self.open_space.show_unsent()
@@ -157,7 +157,7 @@ class ContentScreen(View, CopiesLater):
         return self.open_space.view
 
     @property
-    def keys_go_on_to(self) -> PageView:
+    def key_fallback(self) -> PageView:
         return self.view
 
     @property
@@ -206,7 +206,7 @@ class ContentScreen(View, CopiesLater):
         return self.target.drafts
 
     @property
-    def target_models(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         return self.target.models
 
     # Messages
@@ -282,17 +282,17 @@ class ContentScreen(View, CopiesLater):
 
     # Navigation
 
-    def ask_again(self) -> None:
-        super().ask_again()
+    def refresh_data(self) -> None:
+        super().refresh_data()
         name_again(self.open_space)
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:
-            return self.climb(self.view, when=True)
+            return self.focus_if(self.view, condition=True)
         if self.focused is self.open_space.pages_tree:
             self.open_space.nav.show_tree("spaces", self.open_space.space, focus=True)
             return True
-        return self.climb(self.open_space.pages_tree, when=self.focused is self.view)
+        return self.focus_if(self.open_space.pages_tree, condition=self.focused is self.view)
 
     def go_to_outline(self) -> None:
         """Focus the outline. If it has the focus, hide it."""

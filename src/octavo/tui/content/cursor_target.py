@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
+from octavo.tui.shell.external_links import missing_link_reason, open_link, page_url
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.writing.page_drafts import unsent_pages
+from octavo.tui.writing.page_drafts import pages_with_drafts
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -56,7 +56,7 @@ class CursorTarget:
         text."""
         if not self.is_tree_focused:
             return self._open_space.threads.visible_page
-        page = self.page_to_write
+        page = self.selected_page
         return page[:2] if page is not None and page[2] == "document" else None
 
     @property
@@ -73,7 +73,7 @@ class CursorTarget:
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
-    # Used by `WrittenPages`
+    # Used by `EditablePages`
 
     @property
     def space_ref(self) -> SpaceRef | None:
@@ -84,7 +84,7 @@ class CursorTarget:
         return None
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
+    def selected_page(self) -> tuple[str, str, str] | None:
         focus, row, page = self._open_space.nav.has_focus_on, self.row, self._open_space.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
@@ -93,14 +93,16 @@ class CursorTarget:
         return page.id, page.title or "this page", page.type
 
     @property
-    def block_to_write(self) -> Block | None:
-        page, threads = self.page_to_write, self._open_space.threads
-        open_space = threads.visible_page
+    def selected_block(self) -> Block | None:
+        page, threads = self.selected_page, self._open_space.threads
+        visible_page = threads.visible_page
         return (
-            threads.selected_block if page is not None and open_space is not None and page[0] == open_space[0] else None
+            threads.visible_block
+            if page is not None and visible_page is not None and page[0] == visible_page[0]
+            else None
         )
 
-    def why_no_page_to_write(self) -> str | None:
+    def why_no_page(self) -> str | None:
         """Return why page keys do not apply: a space or collection is selected. None if they apply."""
         row = self.row
         if row is None or self._open_space.nav.has_focus_on != "spaces":
@@ -111,26 +113,26 @@ class CursorTarget:
     @property
     def drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
-        threads, block = self._open_space.threads, self._open_space.threads.selected_block
+        threads, block = self._open_space.threads, self._open_space.threads.visible_block
         if not self.is_tree_focused:
             return threads.drafts_on(block) if block is not None else ()
-        page = self.page_to_write
+        page = self.selected_page
         if page is None:
             return ()
         drafts = threads.drafts_by_page().get(page[0], ())
         return drafts or [UnsentText("page", None)] * (page[0] in self.editor_drafts)
 
-    def look_for_unsent(self) -> None:
+    def refresh_drafts(self) -> None:
         space, pages, app = self._open_space.space, self._open_space.pages, self._open_space.shell
         if space is None or pages is None or not app.has_session:
             return
         previous = self.editor_drafts
-        self.editor_drafts = unsent_pages(app, space.id, (page.id for page in pages.walk()))
+        self.editor_drafts = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
         if self.editor_drafts != previous:
             self._open_space.draw_pages()
             self._open_space.show_status()
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
         if self._open_space.space is not None and self._screen.is_active:
             self._open_space.shell.go(ToChangeRequest(change_request.ref(self._open_space.space.ref), change_request))
 
@@ -139,7 +141,7 @@ class CursorTarget:
     def why_no_page_text(self, missing: str) -> str | None:
         """Return why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
         "backlinks"."""
-        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
+        if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {missing}."
@@ -147,15 +149,15 @@ class CursorTarget:
     def why_no_block(self) -> str | None:
         """Return why keys for a block of the open page do not apply: another row of a tree is selected. None if they
         apply."""
-        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
+        if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._open_space.page
         if page is not None and row.key == page.id:
             return None
-        open_space = (
+        open_note = (
             f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
         )
-        here = f"“{row.label}” is selected, but {open_space}."
+        here = f"“{row.label}” is selected, but {open_note}."
         if row.kind == "page":
             return f"{here} To open the selected page, press enter. To comment on the whole selected page, press C."
         return f"{here} Press tab to go to the open page." if page is not None else here
@@ -188,9 +190,9 @@ class CursorTarget:
             page = pages.find(str(row.key))
             if page is not None and page.type == "link" and page.href:
                 return page.href
-            url = address_of_page(page)
-        if not url or app.session.is_here:
-            app.say(said_without_address(app, "space" if is_space else "page"), tone="care")
+            url = page_url(page)
+        if not url or app.session.is_embedded:
+            app.say(missing_link_reason(app, "space" if is_space else "page"), tone="care")
             return ""
         return url
 
@@ -212,7 +214,7 @@ def _copy_row_link(app: Shell, target: CursorTarget) -> None:
 
 def _open_row_in_browser(app: Shell, target: CursorTarget) -> None:
     if url := target.row_url():
-        open_address(app, url, "page")
+        open_link(app, url, "page")
 
 
 ROW: Commands[CursorTarget] = Commands(
@@ -298,10 +300,10 @@ def _remove_offline(app: Shell, target: CursorTarget) -> None:
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.shell.exporting import choose
+    from octavo.tui.shell.file_dialogs import choose_export
 
     if (space := target.space) is not None:
-        choose(app, space.ref, space.title, target.page)
+        choose_export(app, space.ref, space.title, target.page)
 
 
 def _open_access(app: Shell, target: CursorTarget) -> None:

@@ -20,7 +20,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.list_view import SECTIONS, ListView
+from octavo.tui.shell.list_view import TAB_COMMANDS, ListView
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
@@ -123,7 +123,7 @@ LINK: Commands[LinkLocation] = Commands(
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
     "links",
-    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),),
+    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),),
     find=lambda view: view,
 )
 
@@ -131,7 +131,7 @@ LINKS: Commands[LinksScreen] = Commands(
 class LinksScreen(ListView[LinkLocation]):
     """The links grouped by page on the left, the details of the selected link on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "links"
     HELP = (
         "This view shows the links in this space: broken links, links to the GitBook app, internal links, external links, and "
@@ -139,7 +139,7 @@ class LinksScreen(ListView[LinkLocation]):
         "or / to filter the links. Press esc to go back to the page."
     )
     CSS_PATH = "links.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
         """Show the links of `space`, and the backlinks of `page` (its id and title). `first_section` is the first tab."""
@@ -166,7 +166,7 @@ class LinksScreen(ListView[LinkLocation]):
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
         sections = tuple(Section(key, name) for key, name in names.items())
         detail = Vertical(ChangingText("", id="about"), id="detail")
-        yield from self.list_beside(rows, detail, sections=sections, begin=self._first_section)
+        yield from self.list_with_preview(rows, detail, sections=sections, initial_tab=self._first_section)
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
@@ -191,7 +191,7 @@ class LinksScreen(ListView[LinkLocation]):
             self._locations[section] += [
                 LinkLocation(each, section, title, kind, url, is_embedded) for each in link.location_references
             ]
-        self.draw_list()
+        self.redraw_list()
 
     def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         self._backlinks = snapshot
@@ -199,15 +199,15 @@ class LinksScreen(ListView[LinkLocation]):
         self._locations["here"] = [
             LinkLocation(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
-        self.draw_list()
+        self.redraw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
             self._tree, self._page_trails = snapshot.value, page_trails(snapshot.value)
             self._link_context = LinkContext(snapshot.value, self.space.ref)
-            self.draw_list()
+            self.redraw_list()
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
             Section(each.key, each.name, len({location.key for location in self._locations.get(each.key, ())}))
@@ -221,7 +221,7 @@ class LinksScreen(ListView[LinkLocation]):
             self.rows.state.empty = _EMPTY[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.state.show_unreadable(snapshot.value.unreadable)
-        self.says(snapshot, "Links", f"the links in {self.space.title}")
+        self.show_response(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_details()
         self._show_status()
 
@@ -231,7 +231,7 @@ class LinksScreen(ListView[LinkLocation]):
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
         value = self._backlinks.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
+        self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
 
@@ -313,7 +313,7 @@ class LinksScreen(ListView[LinkLocation]):
 
     @on(SectionTabs.Switched)
     def _on_section_chosen(self) -> None:
-        self.draw_list()
+        self.redraw_list()
         self.rows.go_to_first()
 
     @on(LineList.Opened, "#links")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
-from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
+from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -38,7 +38,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
 
     def start() -> None:
         offline.add(space)
-        pages = f"{plural(size.pages, 'page')} (about {megabytes(size.bytes)})"
+        pages = f"{plural(size.pages, 'page')} (about {format_megabytes(size.bytes)})"
         app.say(
             f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
         )
@@ -55,7 +55,7 @@ async def _ask_and_download(app: Shell, space: Space) -> None:
         ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
-            intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads, and the open change requests.",
+            intro=f"Octavo will download {size.pages:,} pages (about {format_megabytes(size.bytes)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
         on_decided,
@@ -67,7 +67,7 @@ def remove(app: Shell, space_id: str) -> None:
     offline = app.session.offline
     if (copy := offline.get(space_id)) is not None:
         offline.remove(space_id)
-        app.say(f"Removed the offline copy of {copy.title} and freed {megabytes(copy.bytes)}.")
+        app.say(f"Removed the offline copy of {copy.title} and freed {format_megabytes(copy.bytes)}.")
 
 
 def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
@@ -80,7 +80,7 @@ def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
     after = "Your drafts and queued changes will be kept."
     app.push_screen(
         ConfirmDialog(
-            f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{said_of(copy)}.", after=after
+            f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{offline_summary(copy)}.", after=after
         ),
         on_decided,
     )
@@ -90,7 +90,9 @@ def show_offline_spaces(app: Shell) -> None:
     """List the spaces available offline. The chosen space is opened."""
     choices: list[Choice[str]] = []
     for copy in app.session.offline.all:
-        choices.append(Choice(copy.id, copy.title, detail=said_of(copy), right=mark_of(copy), group="SPACES"))
+        choices.append(
+            Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")
+        )
     for copy in app.session.offline.all:
         choices += [
             Choice(copy.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")

@@ -19,8 +19,8 @@ from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.shell.page_queries import page_to_read
-from octavo.tui.shell.tree_rows import neighbour, open_counts
+from octavo.tui.shell.page_queries import get_page_to_read
+from octavo.tui.shell.tree_rows import adjacent_page, open_thread_counts
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.tree import Tree
 
@@ -105,7 +105,7 @@ class OpenSpace:
         """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
         current_id = self.visited_page
         if current_id is not None and current_id.page != to_page:
-            self.shell.trail.leave(opened=False)
+            self.shell.history.record(is_opened=False)
 
     def show_again(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
@@ -132,7 +132,7 @@ class OpenSpace:
         unsent = "unsent draft (press e to continue)" if current_id in self.target.editor_drafts else ""
         is_open = self.page is not None and current_id == self.page.id
         facts = (unsent, (self._refresh_errors.get("page") or self.view.facts) if is_open else "")
-        self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
+        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
 
@@ -182,7 +182,7 @@ class OpenSpace:
             return
         self.pages = snapshot.value
         self.draw_pages()
-        self.target.look_for_unsent()
+        self.target.refresh_drafts()
         name_targets(self)
         if self.page is None:
             wanted = self._page_to_open()
@@ -214,14 +214,14 @@ class OpenSpace:
                 page: [UnsentText("page", None)] for page in self.target.editor_drafts
             }  # drafts that the external editor left
             unsent = {**editor_drafts, **self.threads.drafts_by_page()}
-            self.nav.show_pages(self.pages, open_counts(self.threads.threads), unsent)
+            self.nav.show_pages(self.pages, open_thread_counts(self.threads.threads), unsent)
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if refresh_error := self._refresh_errors.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
 
     def show_unsent(self) -> None:
         """Update the marks of unsent drafts if they have changed."""
-        self.target.look_for_unsent()
+        self.target.refresh_drafts()
         if self._drawn_index is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()
@@ -259,8 +259,8 @@ class OpenSpace:
         self.history.save()
         self.page, self._anchor, self._wanted_position = page, anchor, position
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
-        op = page_to_read(self.space.ref, page.id)
-        if self._screen.subscriptions.op("page") == op:
+        op = get_page_to_read(self.space.ref, page.id)
+        if self._screen.subscriptions.operation("page") == op:
             self.go_to_anchor()
         else:
             self._refresh_errors.pop("page", None)
@@ -291,7 +291,7 @@ class OpenSpace:
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_anchor()
-            self.shell.page_shown(self._screen)
+            self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_previous_page()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
@@ -308,6 +308,6 @@ class OpenSpace:
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
         """Open the page `step` pages after the open page in the tree."""
-        if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
+        if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

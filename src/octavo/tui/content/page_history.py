@@ -32,7 +32,7 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
+from octavo.tui.shell.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
@@ -69,7 +69,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
                 applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -78,7 +78,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 class PageHistoryScreen(View):
     """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "page history"
     HELP = (
         "This view shows the revisions that changed this page, newest first. Press enter to read the page as it was in the "
@@ -181,7 +181,7 @@ class PageHistoryScreen(View):
             checked_label,
             "loading…" if self._is_loading else more,
         )
-        self.status(
+        self.show_location(
             f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in facts if each)
         )
 
@@ -218,7 +218,7 @@ class PageHistoryScreen(View):
     async def _read(self, version: PageVersion) -> None:
         view = self.query_one("#page", PageView)
         try:
-            page = await page_there(self.live, page_to_read(version.at, self.page_id))
+            page = await find_page(self.live, get_page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
@@ -240,13 +240,13 @@ class PageHistoryScreen(View):
             view.clear()
             view.state.fail("Could not load this revision", str(error))
             return
-        compared = await asyncio.to_thread(compare, *map(text_of, pages))
+        compared = await asyncio.to_thread(compare, *map(page_markdown, pages))
         title = next((page.title for page in reversed(pages) if page is not None), self.current_title)
         view.show(compared, title=title, key=f"{compared_with} {version.revision}")
         self._show_status()
 
     async def _source_page(self, at: ContentRef | None) -> Page | None:
-        return await page_there(self.live, page_as_written(at, self.page_id)) if at is not None else None
+        return await find_page(self.live, get_page_source(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
         version, banner = self.rows.item, self.query_one("#banner", Static)
@@ -298,7 +298,7 @@ class PageHistoryScreen(View):
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
-                pages = [page_to_read(place, self.page_id) for place in revisions if place is not None]
+                pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
                 sources = view.contents.sources
                 shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
@@ -354,11 +354,11 @@ class PageHistoryScreen(View):
         if self._finder is not None and not self._is_loading:
             self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
 
-    def ask_again(self) -> None:
-        super().ask_again()
+    def refresh_data(self) -> None:
+        super().refresh_data()
         if not self._is_loading:
             self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
             self.load_older()
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.focus_if(self.rows, condition=self.view.has_focus)

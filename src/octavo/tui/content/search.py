@@ -33,7 +33,7 @@ from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
-from octavo.tui.shell.outside import open_outside, said_without_address
+from octavo.tui.shell.external_links import confirm_link, missing_link_reason
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
@@ -124,14 +124,14 @@ def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
     hit = view.rows.item
     if hit is None:
         return "Select a result first."
-    if not hit.url or app.session.is_here:
-        return said_without_address(app, hit.kind)
+    if not hit.url or app.session.is_embedded:
+        return missing_link_reason(app, hit.kind)
     return None
 
 
 def _open_in_browser(app: Shell, view: SearchScreen) -> None:
     if (hit := view.rows.item) is not None:
-        open_outside(app, hit.url)
+        confirm_link(app, hit.url)
 
 
 SEARCH: Commands[SearchScreen] = Commands(
@@ -158,7 +158,7 @@ class SearchScreen(Dialog[None]):
         PurePath(__file__).with_name("search.tcss"),
     ]
     CONTEXT: ClassVar[str] = "search"
-    IS_STOP: ClassVar[bool] = True
+    IN_HISTORY: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "
         "between the space that you opened last and all spaces. Results from this computer appear first and are also available "
@@ -292,7 +292,7 @@ class SearchScreen(Dialog[None]):
             self.shell.background(self._run_local_search())
 
     async def _run_local_search(self) -> None:
-        known = self.shell.session.index
+        known = self.shell.session.search_index
         try:
             while not is_being_removed(self) and self.search_text:
                 self._search_again = False
@@ -323,7 +323,7 @@ class SearchScreen(Dialog[None]):
 
     async def _page_titles(self, space: str) -> PageTitles:
         if space not in self._titles:
-            pages = await self.shell.session.index.pages(space)
+            pages = await self.shell.session.search_index.pages(space)
             # in a thread: a space may have 50,000 pages
             self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
@@ -428,7 +428,7 @@ class SearchScreen(Dialog[None]):
 
     def _offline_note(self, error: ApiError) -> str:
         """Return why the server was not searched, and what was searched instead."""
-        notice = self.shell.session.index.notice
+        notice = self.shell.session.search_index.notice
         known = self._local_counts
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
         note = ", ".join(plural(count, one, many) for count, one, many in counts if count)

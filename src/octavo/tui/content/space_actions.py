@@ -22,9 +22,8 @@ from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import SPACES
-from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -127,9 +126,9 @@ def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
     app.writes.send(
         f"duplicate {title_of(space)}",
         send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
-        said=f"Duplicated {title_of(space)}.",
-        back=undo_duplicate,
-        then=lambda copy: target.on_created(copy.id),
+        message=f"Duplicated {title_of(space)}.",
+        make_undo=undo_duplicate,
+        on_success=lambda copy: target.on_created(copy.id),
     )
 
 
@@ -184,9 +183,9 @@ def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destinat
         app.writes.send(
             f"move {name} to {destination.title}",
             send_plain(live, _transfer_operation(item, destination.id), f"Could not move {name}"),
-            said=f"Moved {name} to {destination.title}.",
-            back=lambda _: undo,
-            then=lambda _: target.on_removed(item.id),
+            message=f"Moved {name} to {destination.title}.",
+            make_undo=lambda _: undo,
+            on_success=lambda _: target.on_removed(item.id),
         )
 
     facts = [
@@ -232,12 +231,14 @@ def _import(app: Shell, space: Space) -> None:
     if space.edit_mode != "locked":
         _show_import_form(app, space, space.ref, title_of(space), None)
     else:
-        app.background(target_request.choose(app, space.ref, "Import pages", partial(_import_into_request, app, space)))
+        app.background(
+            target_request.choose_target(app, space.ref, "Import pages", partial(_import_into_request, app, space))
+        )
 
 
 async def _import_into_request(app: Shell, space: Space, request: TargetRequest) -> None:
-    with meanwhile(app, f"Opening {request.title}…"):
-        change_request = await target_request.started(app, request)
+    with show_progress(app, f"Opening {request.title}…"):
+        change_request = await target_request.ensure_started(app, request)
     if change_request is not None:
         named = replace(request, change_request=change_request)
         _show_import_form(app, space, change_request.ref(space.ref), named.title, named)
@@ -259,10 +260,10 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, requ
         failed_note = f" {plural(failed_count, 'page')} could not be read." if failed_count > 0 else ""
         app.say(f"{imported_label}.{failed_note}", tone="care" if failed_count > 0 else "done")
         if request is not None and request.change_request is not None:
-            target_request.wrote(app, space.ref, request.change_request)
+            target_request.record_edit(app, space.ref, request.change_request)
             app.go(ToChangeRequest(request.change_request.ref(space.ref), request.change_request))
         else:
-            app.writes.is_final(
+            app.writes.forbid_undo(
                 "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
             )
             app.background(_open_imported(app, space, pages_before))
@@ -293,7 +294,7 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
             page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
         except ApiError:
             page = None  # The view of the space shows the error.
-    if not app.ending:
+    if not app.is_ending:
         app.go(ToPage(space.id, page))
 
 
@@ -302,7 +303,7 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
 
 async def _show_git_info(app: Shell, space: Space) -> None:
     try:
-        with meanwhile(app, f"Loading Git Sync for {title_of(space)}…"):
+        with show_progress(app, f"Loading Git Sync for {title_of(space)}…"):
             git_info = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
     except NotFound:
         app.say(f"{title_of(space)} is not connected to a Git repository.")

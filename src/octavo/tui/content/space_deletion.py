@@ -21,9 +21,8 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import lacks_right
-from octavo.tui.shell.progress import meanwhile
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.shell.permissions import why_no_permission
+from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -60,9 +59,9 @@ def delete(app: Shell, target: SpaceTarget) -> None:
         app.writes.send(
             f"delete {name}",
             writing.delete(live, resource, known, (item,)),
-            said=f"Deleted {name}.",
-            back=None if undo is None else lambda _: undo,
-            then=lambda _: _after_deletion(app, target, item),
+            message=f"Deleted {name}.",
+            make_undo=None if undo is None else lambda _: undo,
+            on_success=lambda _: _after_deletion(app, target, item),
         )
 
     days = plural(TRASH_DAYS.days, "day")
@@ -178,7 +177,7 @@ def show_trash(app: Shell, target: SpaceTarget) -> None:
 async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     live, no_writes = app.session.live, app.session.read_only
     names = [each["id"] for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
-    with meanwhile(app, "Loading the trash…"):
+    with show_progress(app, "Loading the trash…"):
         found = await asyncio.gather(*(_find_deleted(live, name) for name in names))
     choices: list[Choice[str]] = []
     for space in found:
@@ -190,7 +189,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
             if time_left > timedelta()
             else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
-        disabled_reason = disabled_reason or lacks_right((space,), "admin", "restore this space", "space") or ""
+        disabled_reason = disabled_reason or why_no_permission((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
         deleted_label = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(
@@ -223,14 +222,14 @@ def _ask_id(app: Shell, target: SpaceTarget) -> None:
         "Space ID",
         draft.text,
         required_error="Enter the ID of a space.",
-        save_draft=draft.keep,
-        save_draft_now=draft.keep_now,
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
     )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def on_decided(response: Confirmed | None) -> None:
         if response is not None:
-            draft.drop()
+            draft.delete()
             restore(app, target, response.text.rstrip("/").rpartition("/")[2], f"space {response.text}")
 
     app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
@@ -247,7 +246,7 @@ def restore(app: Shell, target: SpaceTarget, name: str, title: str) -> None:
     app.writes.send(
         f"restore {title}",
         send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
-        said=f"Restored {title}.",
-        back=lambda _: undo,
-        then=lambda _: target.on_created(name),
+        message=f"Restored {title}.",
+        make_undo=lambda _: undo,
+        on_success=lambda _: target.on_created(name),
     )

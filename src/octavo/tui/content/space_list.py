@@ -9,7 +9,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.tui.content.open_space import OpenSpace
 from octavo.tui.content.space_target import SpaceTarget
-from octavo.tui.shell.kept_words import mark_of
+from octavo.tui.shell.item_labels import offline_mark
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 
@@ -93,7 +93,7 @@ class SpaceList:
         """Update the tree of spaces. If no space is open, open the space that was read last, else the first."""
         open_space, workspace = self._open_space, self._open_space.shell.workspace
         snapshot = workspace.spaces
-        if self._screen.show_nowhere(open_space.nav.spaces, "spaces"):
+        if self._screen.show_no_organization(open_space.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
             open_space.nav.spaces.state.wait_for("spaces")
@@ -121,7 +121,7 @@ class SpaceList:
     @property
     def _current_offline_marks(self) -> dict[str, str]:
         shell = self._open_space.shell
-        return {each.id: mark_of(each) for each in shell.session.offline.all} if shell.has_session else {}
+        return {each.id: offline_mark(each) for each in shell.session.offline.all} if shell.has_session else {}
 
     def update_offline_marks(self) -> None:
         """Update the progress of offline copies if it has changed."""

@@ -101,7 +101,7 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
     doing, op = f"move {title_of(item)}", space_positions.move_operation(item, position)
     cache_edit = _list_operation(target, item), lambda page: space_positions.list_after_move(page, item, position)
     sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
-    app.writes.send(doing, sending, said=message, back=lambda _: undo, is_shown=True)
+    app.writes.send(doing, sending, message=message, make_undo=lambda _: undo, is_visible=True)
 
 
 def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import why_no_permission
 
 if TYPE_CHECKING:
     from octavo.api.collections import Collection
@@ -40,7 +40,9 @@ class SpaceTarget:
         """Return why your role does not let you do `action` with the selected space or collection. None if it does."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
-        return lacks_right((self.selected,), "admin", f"{action} this {self.selected.object}", self.selected.object)
+        return why_no_permission(
+            (self.selected,), "admin", f"{action} this {self.selected.object}", self.selected.object
+        )
 
     def why_not_create(self) -> str | None:
         """Return why no space or collection can be created here. None if it can."""
@@ -56,7 +58,7 @@ class SpaceTarget:
     def why_not_add_to(self, collection: Collection | None) -> str | None:
         """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
         if collection is None:
-            return lacks_right(
+            return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
             )
-        return lacks_right((collection,), "create", "add spaces or collections to this collection", "collection")
+        return why_no_permission((collection,), "create", "add spaces or collections to this collection", "collection")

@@ -14,7 +14,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.tree_rows import under
+from octavo.tui.shell.tree_rows import threads_in_block
 
 if TYPE_CHECKING:
     from octavo.tui.content.open_space import OpenSpace
@@ -120,7 +120,7 @@ class SpaceThreads:
         return self._target.page
 
     @property
-    def selected_block(self) -> Block | None:
+    def visible_block(self) -> Block | None:
         stop = self._open_space.view.cursor.stop() if self._open_space.shows_open_page else None
         return stop[3] if stop else None
 
@@ -134,7 +134,9 @@ class SpaceThreads:
 
     def threads_on(self, block: Block) -> list[Comment]:
         return (
-            under(block, self._anchors.by_likely_block(self.known_threads)) if self._open_space.shows_open_page else []
+            threads_in_block(block, self._anchors.by_likely_block(self.known_threads))
+            if self._open_space.shows_open_page
+            else []
         )
 
     @property
