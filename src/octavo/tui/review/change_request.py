@@ -365,7 +365,7 @@ class ChangeRequestScreen(View):
     def change_at_hand(self) -> ChangeAtHand | None:
         """The change under the cursor, with the block where the diff has the focus."""
         change = self.changed_tree.change
-        block = self.page_diff.selected_block if self.focused is self.view else None
+        block = self.page_diff.visible_block if self.focused is self.view else None
         return ChangeAtHand(self.comparison, change, block) if change is not None else None
 
     @property
