@@ -10,7 +10,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.safety import line
 from octavo.api.wire import encode
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.inbox.inbox_screen import InboxScreen
@@ -129,12 +129,12 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
         op = screen._subscriptions.operation(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
-        if value is None or screen._asked != screen.words:
+        if value is None or screen._asked_text != screen.search_text:
             continue
         found = [page for each in value.items for page in getattr(each, "pages", (each,))]
         if found and not screen.rows.keys:
             yield f"search shows nothing of {len(found)} pages"
-        if (value.unreadable or value.next) and f"No results for “{screen.words[:60]}”." in run.text:
+        if (value.unreadable or value.next) and f"No results for “{screen.search_text[:60]}”." in run.text:
             yield "search says that nothing was found, and parts of the answer are left out"
 
 
@@ -150,8 +150,12 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "are loaded." not in screen.rows.state.empty:
-        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
+    if (
+        screen.threads.source_count > len(answers)
+        and not screen.rows.keys
+        and "are loaded." not in screen.rows.state.empty
+    ):
+        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.source_count} places"
 
 
 def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:

@@ -24,7 +24,7 @@ from octavo.api import (
 )
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
-from octavo.cli.cast import CAST
+from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.server import handlers
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
@@ -48,7 +48,7 @@ BARE = "Handbook of the harbour"
 """Title of a site without any of the single items of a site."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
-TELLING = {CAST["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
+TELLING = {PEOPLE_BY_ROLE["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
 """Keys of items that are always checked: the owner of a team, and the items with most children."""
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
 SOME: tuple[Operation[Any], ...] = (

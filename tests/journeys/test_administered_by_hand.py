@@ -172,7 +172,7 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
         await to_spaces(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
-        await run.until(lambda: content(run).reading.space is None, "leave it")
+        await run.until(lambda: content(run).open_space.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
         await run.see("The open space was deleted or moved.", "Press enter to open the selected space.")
 

@@ -9,9 +9,9 @@ import pytest
 from textual.widget import Widget
 
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.shell.session import Session
 from octavo.tui.shell.view import Subscriptions
 from tests.journeys.stage import Stage
@@ -61,7 +61,7 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
             if name == "thread":
                 view = run.app.screen
                 assert isinstance(view, ContentScreen)
-                view.page_discussion.open_thread(view.reading.threads.known_threads[0].id)
+                view.page_discussion.open_thread(view.open_space.threads.known_threads[0].id)
                 await run.settle()
             screen = run.app.screen
             assert len(run.app.screen_stack) == 2
@@ -132,11 +132,11 @@ async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_s
         await run.press("enter", "t", "enter")
         await run.see("Suggested change", "Tomás Okafor · just now · open", "− All times in requests and answers")
         sheet = run.app.screen
-        assert isinstance(sheet, ThreadSheet)
+        assert isinstance(sheet, ThreadDialog)
         view = sheet.query_one(ThreadView)
         await run.press("escape")
         assert view.parent is None
-        view._suggested.page_says("The page says something else now.")
+        view._suggestions.set_page_text("The page says something else now.")
         await run.settle()
 
 

@@ -14,11 +14,11 @@ from octavo.api.collections import Collection
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.spaces import Space
-from octavo.cli.cast import CAST
+from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.content import managing_spaces, moving_spaces
-from octavo.tui.content.managed_spaces import ManagedSpaces
+from octavo.tui.content import space_actions, space_moves
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.content.spaces_pane import SPACE_TREE
 from octavo.tui.resources import organization_resources, resource_commands, site_resources, structure_commands
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -87,9 +87,9 @@ class Compared:
         held = (await live.fetch(spaces_of(here.id))).items
         folders = (await live.fetch(collections_of(here.id))).items
         for thing in (*some(MANAGED_SPACES, held, self.person, 1), *some(COLLECTIONS, folders, self.person, 1)):
-            await self.in_tree(ManagedSpaces(here, held, folders, thing, lambda name: None, lambda name: None), thing)
+            await self.in_tree(SpaceTarget(here, held, folders, thing, lambda name: None, lambda name: None), thing)
 
-    async def in_tree(self, managed: ManagedSpaces, thing: Space | Collection) -> None:
+    async def in_tree(self, managed: SpaceTarget, thing: Space | Collection) -> None:
         kind: Resource[Any] = MANAGED_SPACES if isinstance(thing, Space) else COLLECTIONS
         known, called = {"at": HERE}, f"{kind.title(thing)} in the tree"
         at = kind.arguments_for(known, thing)["at"]
@@ -107,17 +107,15 @@ class Compared:
             self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
         if isinstance(thing, Space):
             duplicate = next(
-                each for each in await self.offered(managing_spaces.choose, managed) if each.title == "Duplicate"
+                each for each in await self.offered(space_actions.show_actions, managed) if each.title == "Duplicate"
             )
             self.compare(f"duplicate {called}", "", "", duplicate.disabled_reason or None, spaces.Duplicate(at=at))
-        if managed.why_may_not("move") is None:
-            for place in await self.offered(moving_spaces.choose_place, managed):
+        if managed.why_not("move") is None:
+            for place in await self.offered(space_moves.choose_parent, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.disabled_reason or None, to)
 
-    async def offered(
-        self, ask: Callable[[Octavo, ManagedSpaces], None], managed: ManagedSpaces
-    ) -> Sequence[Choice[Any]]:
+    async def offered(self, ask: Callable[[Octavo, SpaceTarget], None], managed: SpaceTarget) -> Sequence[Choice[Any]]:
         """Return the choices of the list that `ask` opens."""
         ask(self.run.app, managed)
         screen = self.run.app.screen
@@ -216,7 +214,7 @@ WRITES = {
     )
 }
 """All writes of the declared resources."""
-PEOPLE = {**CAST, **KEEPERS}
+PEOPLE = {**PEOPLE_BY_ROLE, **KEEPERS}
 SHORT = ("administrator", "keeper of a space", "guest")
 """Roles with all, some and almost no permissions. The permissions of the other roles lie between these."""
 

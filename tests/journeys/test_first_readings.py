@@ -158,7 +158,7 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         await run.press("L", "]", "]", "]")
         await run.see("GitBook app links", "This link goes to an external site.")
         assert isinstance(run.app.screen, LinksScreen)
-        while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
+        while not (row := run.app.screen.rows.item) or not row.url.startswith("mailto:"):
             await run.press("j")
         await run.see("This link opens a new email.")
 

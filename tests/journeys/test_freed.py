@@ -20,7 +20,7 @@ from octavo.api import adaptive_schema, change_requests, content, organizations,
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.condition_tester import open_condition
@@ -47,12 +47,12 @@ async def a_picture(run: Run) -> None:
 async def a_note(run: Run) -> None:
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
-    screen.reading.open_page(
-        next(page.id for page in screen.reading.pages.walk() if page.path == "look-up/reference/levels")
+    assert screen.open_space.pages is not None
+    screen.open_space.open_page(
+        next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow(screen.reading, LinkFollowed("gap", False, "note"))
+    follow(screen.open_space, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 
@@ -129,8 +129,8 @@ WAYS: dict[str, dict[str, Way]] = {
         "LinksScreen": ("L",),
         "PageHistoryScreen": ("H",),
         "Composer": ("C", "type:Well."),
-        "Offers": ("C", "type: ", "@"),
-        "ThreadSheet": ("g", "j", "j", "enter", "t", "enter"),
+        "Autocomplete": ("C", "type: ", "@"),
+        "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
         "ReactionPicker": (*("g", "j", "j", "enter", "t", "enter"), "+"),
         "RecordSheet": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
         "PictureScreen": (a_picture,),
@@ -162,7 +162,15 @@ it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
     "UnsavedTexts",
-    *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
+    *(
+        "FilesScreen",
+        "PageHistoryScreen",
+        "Autocomplete",
+        "ReactionPicker",
+        "RecordSheet",
+        "PictureScreen",
+        "BrowserScreen",
+    ),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.data.image_cache import ImageCache
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.picture import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage
 
@@ -16,9 +16,9 @@ async def look(run: Run, page: str) -> None:
     """Open a page of the space on show, and the first picture on it."""
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
-    found = next(each for each in screen.reading.pages.walk() if each.path == page)
-    screen.reading.open_page(found.id)
+    assert screen.open_space.pages is not None
+    found = next(each for each in screen.open_space.pages.walk() if each.path == page)
+    screen.open_space.open_page(found.id)
     await run.settle()
     await run.until(lambda: screen.view.contents.is_whole)
     assert screen.view.document is not None

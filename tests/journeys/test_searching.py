@@ -106,7 +106,7 @@ async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_
         with run.app.session.search_index._lock:
             run.app.post_message(Key("s", "s"))
             run.app.post_message(Key("t", "t"))
-            while not getattr(run.app.screen, "_looking", False):  # noqa: ASYNC110  # it tells nobody
+            while not getattr(run.app.screen, "_is_searching", False):  # noqa: ASYNC110  # it tells nobody
                 await asyncio.sleep(0.01)
             searched = run.app.screen
             run.app.post_message(Key("escape", None))
@@ -246,6 +246,6 @@ async def test_mentions_of_pages_read_here_show_titles_offline(stage: Stage, tmp
         await run.press("s", *"then install")
         searched = run.app.screen
         assert isinstance(searched, SearchScreen)
-        await run.until(lambda: bool(searched._here))
-        assert [hit.snippet for hit in searched._here] == ["Read Overview, then install CLI."]
-        assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._here] == [["then", "install"]]
+        await run.until(lambda: bool(searched._local_hits))
+        assert [hit.snippet for hit in searched._local_hits] == ["Read Overview, then install CLI."]
+        assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._local_hits] == [["then", "install"]]

@@ -19,8 +19,8 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import UnsentFile
-from octavo.tui.comments.thread_actions import first_words
-from octavo.tui.content import keeping_offline
+from octavo.tui.comments.thread_actions import short_quote
+from octavo.tui.content import offline_copies
 from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
@@ -229,7 +229,7 @@ class ActivityScreen(Dialog[None]):
         """Return the thread, page and space of a change, for display. A new thread is named by its first words."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{first_words(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
+        about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:
@@ -313,7 +313,7 @@ class ActivityScreen(Dialog[None]):
         elif (file := self.file) is not None:
             editor_files.confirm_and_delete(self.shell, file)
         elif (kept := self.offline_space) is not None:
-            keeping_offline.ask_to_let_go(self.shell, kept)
+            offline_copies.confirm_remove(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         def discard(answer: Confirmed | None) -> None:

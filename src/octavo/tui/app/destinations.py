@@ -12,9 +12,9 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.api.operation import Operation
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen

@@ -7,12 +7,12 @@ from textual.dom import DOMNode
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.app.unsaved_drafts import UnsavedDrafts
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.autocomplete import Autocomplete
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.offers import Offers
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
@@ -57,7 +57,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     PageHistoryScreen,
     NoteSheet,
     ThreadView,
-    ThreadSheet,
+    ThreadDialog,
     CommentsScreen,
     ChangesScreen,
     MergeSeveralDialog,
@@ -73,7 +73,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     SearchScreen,
     BrowserScreen,
     Composer,
-    Offers,
+    Autocomplete,
     ConfirmDialog,
     CheckedDialog,
     FormDialog,

@@ -119,9 +119,9 @@ def _show_activity(app: Octavo, _: object) -> None:
 
 
 def _show_kept(app: Octavo, _: object) -> None:
-    from octavo.tui.content.keeping_offline import show_kept  # lazy: slow to load
+    from octavo.tui.content.offline_copies import show_offline_spaces  # lazy: slow to load
 
-    show_kept(app)
+    show_offline_spaces(app)
 
 
 def _say_server(app: Octavo, _: object) -> None:

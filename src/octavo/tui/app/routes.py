@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
-    from octavo.tui.content.content import ContentScreen
+    from octavo.tui.content.content_screen import ContentScreen
     from octavo.tui.resources.resource_browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
     "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
-    "content": "octavo.tui.content.content:ContentScreen",
+    "content": "octavo.tui.content.content_screen:ContentScreen",
     "changes": "octavo.tui.review.request_list:ChangesScreen",
-    "comments": "octavo.tui.comments.all_threads:CommentsScreen",
+    "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
     "sites": "octavo.tui.resources.site_resources:create_screen",
     "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
@@ -102,7 +102,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
     async def show() -> None:
         content = await _content(shell, route)
         if is_whole(content):
-            content.spaces.take_wanted()
+            content.spaces.open_wanted()
             if route.part:
                 content.view.focus()  # The next keys are for the block of the route.
 
@@ -116,8 +116,8 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
         content = await _content(shell)
         if not is_whole(content):
             return  # The app is exiting.
-        content.reading.nav.choose("spaces", content.reading.space, focus=True)
-        if not content.reading.nav.spaces.select_hidden(route.collection):
+        content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
+        if not content.open_space.nav.spaces.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )
@@ -144,7 +144,7 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
     """Switch to Content without other screens on top, and return it. It shows `wanted` instead of the last page."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.spaces.wanted = wanted or content.spaces.wanted
+    content.spaces.wanted_route = wanted or content.spaces.wanted_route
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()

@@ -20,8 +20,8 @@ from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import FILE
-from octavo.tui.comments.filters import Thread
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox import empty_inbox, row_commands, tabs
 from octavo.tui.inbox.row_commands import open_row
@@ -88,7 +88,7 @@ def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
 
 
 def _scroll_preview(view: InboxScreen, step: int) -> None:
-    if not view.row_preview.scroll_page_on(step):
+    if not view.row_preview.scroll_by_page(step):
         view.rows.move(step)
 
 
@@ -451,7 +451,7 @@ class InboxScreen(ListView[InboxRow]):
     # Navigation
 
     @on(LineList.Opened, "#inbox")
-    @on(ThreadView.PlaceWanted)
+    @on(ThreadView.PageRequested)
     def _open_row(self) -> None:
         row = self.rows.item
         if row is None:
@@ -484,7 +484,7 @@ class InboxScreen(ListView[InboxRow]):
     def refresh_data(self) -> None:
         self.statuses.ask_again()
         super().refresh_data()
-        self.row_preview.thread.ask_again()
+        self.row_preview.thread.refresh_replies()
         if self.feed.loader is not None:
             if self.feed.marks is not None:
                 self.feed.marks.reload()

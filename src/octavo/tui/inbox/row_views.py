@@ -80,7 +80,7 @@ class TextPane(VerticalScroll, can_focus=False):
     def show(self, text: Content) -> None:
         self.query_one(ChangingText).update(text)
 
-    def scroll_page_on(self, direction: int) -> bool:
+    def scroll_by_page(self, direction: int) -> bool:
         """Scroll by one page. Return False if the end was reached before."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if not at_end:
@@ -141,7 +141,7 @@ class RowPreview(Vertical):
             shown = self.thread.comment
             # Not shown again if it is the same thread: the preview may have loaded a newer version.
             if shown is None or shown.id != comment.id:
-                self.thread.show(row.target.at, comment, about=row.context)
+                self.thread.show(row.target.at, comment, title=row.context)
         else:
             self._show_text(row)
 
@@ -161,7 +161,7 @@ class RowPreview(Vertical):
             and isinstance(row.target, ThreadRef)
             and row.target.comment_id == value.id
         ):
-            self.thread.show(row.target.at, value, about=row.context)
+            self.thread.show(row.target.at, value, title=row.context)
 
     def _show_text(self, row: InboxRow) -> None:
         """Show a draft, or the reason why a change failed, with the keys for it."""
@@ -197,12 +197,12 @@ class RowPreview(Vertical):
         self.summary.clear()
         self.thread.clear()
 
-    def scroll_page_on(self, direction: int) -> bool:
+    def scroll_by_page(self, direction: int) -> bool:
         """Scroll by one page. Return False if the end was reached before, or if the preview is hidden."""
         if not self.display:
             return False
         pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)
-        return pane is not None and pane.scroll_page_on(direction)
+        return pane is not None and pane.scroll_by_page(direction)
 
     def _show_pane(self, row: InboxRow, pane: str) -> None:
         self._switch_pane(pane)

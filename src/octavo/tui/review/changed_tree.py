@@ -95,8 +95,8 @@ class ChangedTree:
         comparison, tree = self._comparison, self.widget
         titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
-        commented = commented_pages(self._threads.all, changed, titles, self._unsent)
-        counts = thread_counts(self._threads.posted)
+        commented = commented_pages(self._threads.comments, changed, titles, self._unsent)
+        counts = thread_counts(self._threads.posted_threads)
         tight = self._view.has_class("-narrow")
         conflicting = comparison.conflicting | comparison.diffs.with_markers
         marks = EntryMarks(

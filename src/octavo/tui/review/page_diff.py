@@ -19,8 +19,8 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.diff_model import Diff
 from octavo.documents.suggestions import block_source, find_suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_discussion import PageDiscussion
-from octavo.tui.comments.thread_anchoring import BothSides
+from octavo.tui.comments.page_comments import PageDiscussion
+from octavo.tui.comments.thread_anchoring import TwoVersionAnchors
 from octavo.tui.reader import link_following
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.pane import Stop
@@ -69,7 +69,7 @@ class PageDiff:
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
         """Shown entry and compared revisions."""
         self._documents: tuple[Document, Document] | None = None
-        self._anchors: BothSides | None = None
+        self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both documents."""
         self._pending_step: tuple[str, int | Comment] | None = None
         """Key of the entry to go to, with the thread to show, or 1 for the first and -1 for the last open thread."""
@@ -201,18 +201,18 @@ class PageDiff:
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
 
-        if (page := self.page_on_show) is not None:
+        if (page := self.visible_page) is not None:
             apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())
 
     def draw_threads(self) -> None:
         """Draw the threads between the lines of the diff."""
         if (anchors := self._thread_anchors) is not None:
-            lines = self._threads.lines(anchors.threads(self._page_threads()), anchors.is_outdated)
+            lines = self._threads.summaries(anchors.threads(self._page_threads()), anchors.is_outdated)
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
-                lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_lines(drafts)]
+                lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
             self.pane.contents.set_threads(lines)
-        has_open = any(each.is_open_thread for each in self._threads.all)
+        has_open = any(each.is_open_thread for each in self._threads.comments)
         if self.pane.contents.threads_elsewhere != has_open:
             self.pane.contents.threads_elsewhere = has_open
             self._view.refresh_bindings()
@@ -220,7 +220,7 @@ class PageDiff:
 
     def go_to_thread_beyond(self, step: int) -> None:
         """Go to the next page with an open thread, or to the previous page if `step` is -1."""
-        change, threads = self._pages.selected, self._threads.all
+        change, threads = self._pages.selected, self._threads.comments
         key = next_with_threads(self._pages.keys, change.key if change else "", step, threads)
         if key is None:
             self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
@@ -246,14 +246,14 @@ class PageDiff:
                 self._view.call_after_refresh(self._show_thread, target)
         elif self._view.has_class("-words"):
             self._pending_step = None
-            threads = open_threads_on(key, self._threads.all)[:1] if isinstance(target, int) else [target]
+            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else [target]
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # An entry without a text has no position for its threads.
 
     def _find_wanted_thread(self) -> None:
         """Select the entry of the wanted thread once the entry and the thread are loaded."""
         thread = self._wanted_thread
-        if thread is None or all(each.id != thread.id for each in self._threads.all):
+        if thread is None or all(each.id != thread.id for each in self._threads.comments):
             return
         key = entry_key_of(thread)
         if self._pages.reveal(key):
@@ -269,16 +269,16 @@ class PageDiff:
             self.page_discussion.open_thread(thread.id)
 
     @property
-    def _thread_anchors(self) -> BothSides | None:
+    def _thread_anchors(self) -> TwoVersionAnchors | None:
         """Anchors of the threads in the documents of the shown page. None while the diff is loading."""
         if self._documents is None:
             return None
         if self._anchors is None or self._anchors.documents is not self._documents:
-            self._anchors = BothSides(self._documents)
+            self._anchors = TwoVersionAnchors(self._documents)
         return self._anchors
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
         drafts, stop = self._unsent_of_page(), self._stop
         if stop is None:
@@ -307,16 +307,16 @@ class PageDiff:
         return self._comparison.at
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None:
+    def visible_page(self) -> tuple[str, str] | None:
         change = self._pages.selected
         return (change.page.id, change.page.title) if change and change.page else None
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
-        return self.page_on_show
+    def target_page(self) -> tuple[str, str] | None:
+        return self.visible_page
 
     @property
-    def block_on_show(self) -> Block | None:
+    def visible_block(self) -> Block | None:
         stop = self._stop
         if stop is None or self._documents is None or stop[3].kind == "fold":
             return None
@@ -326,7 +326,7 @@ class PageDiff:
         return next((block for block in found if block is not None), None)
 
     @property
-    def is_on_old_side(self) -> bool:
+    def is_old_version(self) -> bool:
         if self._documents is None or (stop := self._stop) is None:
             return False
         if (draft_block := self._draft_block(stop[3])) is not None:
@@ -345,7 +345,7 @@ class PageDiff:
         return unsent_draft(place).block if block.kind == "thread" and place != block.key else None
 
     def source_of(self, block: Block) -> str:
-        if self._documents is None or self.is_on_old_side:
+        if self._documents is None or self.is_old_version:
             return ""
         new = self._documents[1]
         return block_source(new.source, new.find(block.key) or block)
@@ -360,18 +360,18 @@ class PageDiff:
     def known_threads(self) -> tuple[Comment, ...]:
         here = self._page_threads()
         ids = {thread.id for thread in here}
-        return here + tuple(thread for thread in self._threads.all if thread.id not in ids)
+        return here + tuple(thread for thread in self._threads.comments if thread.id not in ids)
 
     def go_to_thread(self, thread: Comment) -> bool:
         return self._documents is not None and self.pane.place.bring_thread(thread.id)
 
-    def since(self, thread: Comment) -> str:
+    def outdated_note(self, thread: Comment) -> str:
         return ""
 
     def why_no_block(self) -> str | None:
         return None
 
-    def why_nothing_to_say(self, *, whole: bool) -> str | None:
+    def why_not_commentable(self, *, whole: bool) -> str | None:
         change = self._pages.selected
         if change is None or whole:
             return None
@@ -400,7 +400,7 @@ class PageDiff:
 
     @property
     def selected_block(self) -> Block | None:
-        return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
+        return self.pane.cursor_block.near if self._documents is not None and self.visible_page is not None else None
 
     def why_no_page(self) -> str | None:
         change = self._pages.selected

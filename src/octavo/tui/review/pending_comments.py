@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.machine import OutboxEntry
-from octavo.tui.comments import held_comments
+from octavo.tui.comments import pending_comments
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
@@ -37,13 +37,13 @@ COMMENT_COMMANDS: Commands[OutboxEntry] = Commands(
             "Show the comment on its page",
             run=lambda app, entry: app.screen.dismiss(entry),
         ),
-        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=held_comments.edit_held),
+        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=pending_comments.edit_pending),
         Command(
             "drop",
             "X",
             "Remove",
             "Remove the comment from the review and keep it as a draft",
-            run=held_comments.drop_held,
+            run=pending_comments.remove_pending,
         ),
     ),
     no_target=_EMPTY_TEXT,
@@ -119,7 +119,7 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
 
     def _draw(self, entry: OutboxEntry) -> Row:
         words = " ".join(entry.facts.text.split())
-        return Row(cells=(held_comments.named(entry, self._titles), words, short_age(entry.created_at)))
+        return Row(cells=(pending_comments.location_label(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(LineList.Highlighted)
     def _show_text(self) -> None:
@@ -139,4 +139,4 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
     def send_all(self) -> None:
         """Send all pending comments without a review."""
         self.close()
-        held_comments.send_held(self.shell, self._at, self._request_name)
+        pending_comments.send_pending(self.shell, self._at, self._request_name)

@@ -96,7 +96,7 @@ class RequestHead:
         if not is_whole(view):
             return
         change_request, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
-        open_count = sum(thread.is_open_thread for thread in self._threads.posted)
+        open_count = sum(thread.is_open_thread for thread in self._threads.posted_threads)
         width = max(20, view.size.width)
         undecided = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
         self._pending = self._pending_comments()

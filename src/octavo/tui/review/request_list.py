@@ -19,7 +19,7 @@ from octavo.api.users import User
 from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.discarding import UNSENT
+from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
@@ -71,7 +71,7 @@ _ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_re
 
 
 def _scroll_or_move(view: ChangesScreen, step: int) -> None:
-    if not view.query_one(RequestPreview).scroll_page_on(step):
+    if not view.query_one(RequestPreview).scroll_by_page(step):
         view.rows.move(step)
 
 
@@ -272,7 +272,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
+    def target_drafts(self) -> Sequence[UnsentText]:
         """Return the unsent drafts in the selected change requests, else in the current one."""
         among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]

@@ -33,7 +33,7 @@ SELECTION_DELAY = 0.12
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Preview of the selected change request. The list has the focus and scrolls the preview with `scroll_page_on`."""
+    """Preview of the selected change request. The list has the focus and scrolls the preview with `scroll_by_page`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {
@@ -104,7 +104,7 @@ class RequestPreview(VerticalScroll, can_focus=False):
         if self._change_request is not None and self._change_request.id == name:
             self._draw()
 
-    def scroll_page_on(self, direction: int) -> bool:
+    def scroll_by_page(self, direction: int) -> bool:
         """Scroll by one page. Return False if the preview is hidden or already at that end."""
         at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
         if at_end or not self.display:

@@ -19,9 +19,8 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.discarding import UNSENT
-from octavo.tui.comments.held_comments import page_of
-from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.reader.diff_navigation import ThreadBeyond
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
@@ -56,7 +55,7 @@ DRAW_DELAY = 0.15
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
     """Return whether to comment on the change request as a whole: no page is shown, or the list has the focus."""
-    return view.focused is not view.view or view.page_diff.page_on_show is None
+    return view.focused is not view.view or view.page_diff.visible_page is None
 
 
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
@@ -81,7 +80,7 @@ COMMENT_COMMANDS: Commands[Any] = (
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
     """Return the selected thread if the diff has the focus."""
-    return view.page_discussion.thread_under_cursor() if view.focused is view.view else None
+    return view.page_discussion.selected_thread_line() if view.focused is view.view else None
 
 
 def _delete(app: Shell, view: ChangeRequestScreen) -> None:
@@ -114,7 +113,7 @@ DELETE_COMMANDS: Commands[Any] = (
 def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
     """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
     if view.focused is view.view:
-        return view.page_diff.unsent_at_hand
+        return view.page_diff.target_drafts
     return view.changed_tree.unsent_of(view.changed_tree.key)
 
 
@@ -241,7 +240,7 @@ class ChangeRequestScreen(View):
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
-            self.diff_threads.all = snapshot.value.items
+            self.diff_threads.comments = snapshot.value.items
             self.shell.workspace.record_open_comments(self.comparison.change_request.id, snapshot.value)
             self.show_changed()
             self.page_diff.draw_threads()
@@ -310,7 +309,7 @@ class ChangeRequestScreen(View):
 
     @on(Reader.ThreadWanted)
     def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
-        self.page_discussion.open_thread_on(message.block)
+        self.page_discussion.open_block_thread(message.block)
 
     @on(Reader.Copied)
     def _copied(self, message: Reader.Copied) -> None:
@@ -331,7 +330,7 @@ class ChangeRequestScreen(View):
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
         if self.at != at:
             return False
-        if page is not None and page != (self.page_diff.page_on_show or ("",))[0]:
+        if page is not None and page != (self.page_diff.visible_page or ("",))[0]:
             self.changed_tree.reveal(page)
         return True
 
@@ -360,14 +359,14 @@ class ChangeRequestScreen(View):
             self.view.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
-        self.changed_tree.reveal(page_of(entry) or WHOLE)
+        self.changed_tree.reveal(entry.facts.page or WHOLE)
         self.page_discussion.open_thread(entry.created_id)
 
     @property
     def selected_change(self) -> SelectedChange | None:
         """Selected change, with the selected block if the diff has the focus."""
         change = self.changed_tree.selected
-        block = self.page_diff.block_on_show if self.focused is self.view else None
+        block = self.page_diff.visible_block if self.focused is self.view else None
         return SelectedChange(self.comparison, change, block) if change is not None else None
 
     @property

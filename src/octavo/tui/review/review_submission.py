@@ -10,7 +10,7 @@ from octavo.data.queries import reviews_of
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import has_review_in_flight
-from octavo.tui.comments.held_comments import told
+from octavo.tui.comments.pending_comments import describe_pending
 from octavo.tui.review.pending_comments import PendingCommentsScreen
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.shell import dialog_draft
@@ -137,7 +137,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
-        intro="\n".join(told(pending, target.titles())),
+        intro="\n".join(describe_pending(pending, target.titles())),
     )  # fmt: skip
 
     def on_submitted(_: object) -> None:

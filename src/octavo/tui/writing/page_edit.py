@@ -345,7 +345,7 @@ def block_line(text: str, block: Block) -> int:
 
     document = parse(text)
     match = document.find(block.key) if block.key else None
-    if match is None and (similar_key := ThreadAnchors(document).like(block.plain())):
+    if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
         match = document.find(similar_key)
     line = match.lines[0] if match is not None else block.lines[0]
     return min(line, text.count("\n")) + 1

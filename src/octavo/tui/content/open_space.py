@@ -1,4 +1,4 @@
-"""The space that is open, its tree of pages, and the page of it that one reads: asked for, shown, and stood on."""
+"""The open space, its page tree and its open page: loads and shows them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.history import ReadingHistory
-from octavo.tui.content.navigation import Navigation, Which
+from octavo.tui.content.navigation import Navigation, TreeName
+from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
-from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_following import follow_link_page
 from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView
@@ -28,22 +27,22 @@ from octavo.tui.widgets.tree import Tree
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-LINGERS = 0.15
-"""Seconds the page before stays in the view while the one wanted is not there yet."""
+PREVIOUS_PAGE_SECONDS = 0.15
+"""Seconds that the previous page stays visible while the next page is loading."""
 
-_NO_FILES = (
+_EMPTY_FOLDER = (
     "No Markdown files in this folder.",
     "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
     "To open another folder, quit Octavo and run: octavo open FOLDER",
 )
-"""The state of a tree of a folder without pages, and what to do."""
+"""The empty state of the page tree of a folder: the text and the hint."""
 
 
-class SpaceReading:
+class OpenSpace:
     """The open space and its open page."""
 
     def __init__(self, screen: View) -> None:
-        """It is shown in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
+        """Show the space in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
         self._screen = screen
         self.space: Space | None = None
         self.pages: PageTree | None = None
@@ -51,13 +50,13 @@ class SpaceReading:
         self.history = ReadingHistory(screen)
         self.target = CursorTarget(screen, self)
         self.threads = SpaceThreads(self, self.target)
-        self._troubles: dict[str, str] = {}
-        """Why the tree or the page on show could not be refreshed, while that is so."""
-        self._wanted_standing: ReadingPosition | None = None
+        self._refresh_errors: dict[str, str] = {}
+        """Errors of the last refresh of the `tree` or the `page`. Cleared when a refresh succeeds."""
+        self._wanted_position: ReadingPosition | None = None
         self._anchor = ""
         self._wanted_page: str | None = None
-        self._drawn_with: UnsentIndex | None = None
-        """Where what is not sent hung when the pages were drawn."""
+        self._drawn_index: UnsentIndex | None = None
+        """The index of unsent drafts when the page tree was drawn."""
 
     @property
     def shell(self) -> Shell:
@@ -76,107 +75,107 @@ class SpaceReading:
         return self._screen.query_one("#page", PageView)
 
     @property
-    def aside(self) -> SidePanel:
+    def side_panel(self) -> SidePanel:
         return self._screen.query_one("#aside", SidePanel)
 
-    def choose_nav(self, which: Which) -> None:
-        """Show the spaces, or the pages of the one that is open, and go on in them where the keys were in a tree."""
+    def show_tree_of(self, tree_name: TreeName) -> None:
+        """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
-        self.nav.choose(which, self.space, focus=focus)
+        self.nav.show_tree(tree_name, self.space, focus=focus)
 
-    # Where one is
+    # Location
 
     @property
-    def here(self) -> Visit | None:
-        """The page that is read, as it stands."""
-        standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else None)
-        return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
+    def visited_page(self) -> VisitedPage | None:
+        """The open page and the reading position. None if no page is open."""
+        position = self._wanted_position or (self.view.place.standing if self.shows_open_page else None)
+        return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     @property
     def key(self) -> str:
-        """What the view calls the page that is read."""
+        """The key of the open page in the page view."""
         return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
 
     @property
-    def is_in_view(self) -> bool:
-        """Whether the page in the view is the one wanted. While that is still loading, the page before stays."""
+    def shows_open_page(self) -> bool:
+        """Return whether the page view shows the open page. While that is loading, the view shows the previous page."""
         return self.view.document is not None and self.view.key == self.key
 
-    def _leave_here(self, to_page: str | None = None) -> None:
-        """Remember the page on show, for one goes on to another."""
-        here = self.here
-        if here is not None and here.page != to_page:
+    def _remember_page(self, to_page: str | None = None) -> None:
+        """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
+        current_id = self.visited_page
+        if current_id is not None and current_id.page != to_page:
             self.shell.history.record(is_opened=False)
 
-    def show_again(self, visit: Visit) -> None:
-        """Show a page as one left it."""
+    def show_again(self, visit: VisitedPage) -> None:
+        """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
-            self.open_page(visit.page, remember=False, standing=visit.standing)
+            self.open_page(visit.page, remember=False, position=visit.position)
             self.pages_tree.select_hidden(visit.page)
         else:
             self.show_space(visit.space, visit.page, remember=False)
-            self._wanted_standing = visit.standing
+            self._wanted_position = visit.position
 
-    def say_where(self) -> None:
-        """Show in the status line the path of the selected row of the focused tree, else of the open page, and follow the
-        open page in the outline."""
-        self.aside.follow(self.view.place.current_anchor)
-        here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
+    def show_status(self) -> None:
+        """Show the path of the selected row or the open page in the status line, and the current heading in the
+        outline."""
+        self.side_panel.follow(self.view.place.current_anchor)
+        current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces if in_spaces else self.nav.pages
-            here, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
+            current_id, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
         else:
-            trail = self.pages.path_to(here) if self.pages is not None else ()
+            trail = self.pages.path_to(current_id) if self.pages is not None else ()
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
-        unsent = "unsent draft (press e to continue)" if here in self.target.unsent else ""
-        is_open = self.page is not None and here == self.page.id
-        facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
+        unsent = "unsent draft (press e to continue)" if current_id in self.target.editor_drafts else ""
+        is_open = self.page is not None and current_id == self.page.id
+        facts = (unsent, (self._refresh_errors.get("page") or self.view.facts) if is_open else "")
         self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
 
     def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
-        """Open a space, and a page of it: by default the one read last, else the first."""
+        """Open a space and a page of it. Without `page_id`, open the page that was read last, else the first page."""
         space = self.shell.workspace.space(space_id)
         if space is None:
             return
         if self.space is None or self.space.id != space.id:
             if remember:
-                self._leave_here()
-            self.leave_space()
+                self._remember_page()
+            self.close()
             self.space = space
             self.shell.session.state.set_fact("space", space.id)
             self._wanted_page = page_id
             self._anchor = anchor
-            self.choose_nav("pages")
+            self.show_tree_of("pages")
             if self.shell.session.kind == "folder":
-                self.pages_tree.state.empty, self.pages_tree.state.hint = _NO_FILES
+                self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
             self.pages_tree.state.wait_for(f"the pages in {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
             self._screen.subscriptions.follow_whole("threads", threads, self.threads.show)
         else:
-            self.choose_nav("pages")
-            if page_id is not None and (page := self.named(page_id)) is not None:
+            self.show_tree_of("pages")
+            if page_id is not None and (page := self.find_page(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, remember=remember)
                 self.pages_tree.select_hidden(page.id)
                 self.view.focus()
 
-    def leave_space(self) -> None:
-        """Show nothing of the space that was open any more."""
-        self.history.keep()
+    def close(self) -> None:
+        """Close the open space and stop loading it."""
+        self.history.save()
         for slot in ("tree", "threads", "page"):
             self._screen.follow(slot, None)
         self.space, self.pages, self.page = None, None, None
-        self.threads.forget()
-        self._troubles.clear()
+        self.threads.clear()
+        self._refresh_errors.clear()
 
     # Pages
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
-        self._note("tree", snapshot)
+        self._note_error("tree", snapshot)
         if snapshot.value is None:
             if snapshot.error is not None:
                 self.pages_tree.state.fail("Could not load the pages", str(snapshot.error))
@@ -186,52 +185,52 @@ class SpaceReading:
         self.target.refresh_drafts()
         name_targets(self)
         if self.page is None:
-            wanted = self._wanted()
+            wanted = self._page_to_open()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
-                self.open_page(first.id, anchor=self._anchor, remember=False, standing=self._wanted_standing)
+                self.open_page(first.id, anchor=self._anchor, remember=False, position=self._wanted_position)
                 self.pages_tree.select_hidden(first.id)
 
-    def named(self, name: str) -> Page | None:
-        """The page of this space that a link means by its id or path. When there is none, that is said."""
+    def find_page(self, name: str) -> Page | None:
+        """Return the page with this id or path. If there is none, say so and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
-            where = self.space.title or "this space"
+            space_title = self.space.title or "this space"
             self.shell.say(
-                f"Could not find the page {name} in {where}: it may have been moved or deleted.", tone="care"
+                f"Could not find the page {name} in {space_title}: it may have been moved or deleted.", tone="care"
             )
         return page
 
-    def _wanted(self) -> Page | None:
-        """The page a space is opened at: the one asked for, else the one read last."""
+    def _page_to_open(self) -> Page | None:
+        """Return the page to open with a space: the requested page, else the page that was read last."""
         if self._wanted_page or self.space is None or self.pages is None:
-            return self.named(self._wanted_page) if self._wanted_page else None
-        return self.history.last_of(self.space.id, self.pages)
+            return self.find_page(self._wanted_page) if self._wanted_page else None
+        return self.history.last_page(self.space.id, self.pages)
 
     def draw_pages(self) -> None:
-        """Show the pages as they are now."""
+        """Update the rows of the page tree."""
         if self.pages is not None:
-            self._drawn_with = self.shell.workspace.unsent.index
-            left = {
-                page: [UnsentText("page", None)] for page in self.target.unsent
-            }  # an editor may have left it behind
-            unsent = {**left, **self.threads.unsent_by_page()}
-            self.nav.show_pages(self.pages, open_thread_counts(self.threads.all), unsent)
+            self._drawn_index = self.shell.workspace.unsent.index
+            editor_drafts = {
+                page: [UnsentText("page", None)] for page in self.target.editor_drafts
+            }  # drafts that the external editor left
+            unsent = {**editor_drafts, **self.threads.drafts_by_page()}
+            self.nav.show_pages(self.pages, open_thread_counts(self.threads.threads), unsent)
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
-            if trouble := self._troubles.get("tree"):
-                self.pages_tree.state.fail("Could not refresh the pages", trouble)
+            if refresh_error := self._refresh_errors.get("tree"):
+                self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
 
     def show_unsent(self) -> None:
-        """Mark what is not sent now, where that is something else than what is marked."""
+        """Update the marks of unsent drafts if they have changed."""
         self.target.refresh_drafts()
-        if self._drawn_with is not self.shell.workspace.unsent.index:
+        if self._drawn_index is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()
 
-    def _note(self, what: str, snapshot: Snapshot[Any]) -> None:
-        """Remember why something is not fresh: whatever is drawn later still says so."""
-        self._troubles.pop(what, None)
+    def _note_error(self, slot: str, snapshot: Snapshot[Any]) -> None:
+        """Remember the error of a refresh, so that later drawing shows it too."""
+        self._refresh_errors.pop(slot, None)
         if snapshot.error is not None:
-            self._troubles[what] = str(snapshot.error)
+            self._refresh_errors[slot] = str(snapshot.error)
 
     def open_page(
         self,
@@ -239,11 +238,11 @@ class SpaceReading:
         *,
         anchor: str = "",
         remember: bool = True,
-        standing: ReadingPosition | None = None,
+        position: ReadingPosition | None = None,
         from_top: bool = False,
     ) -> None:
-        """Show a page of this space: the part of it that `anchor` names, else as one left it, if not `from_top`. When there
-        is no heading with an anchor that begins with #, as those of links do, that is said."""
+        """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`. If
+        no heading has an anchor that starts with `#`, say so."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)
@@ -256,35 +255,35 @@ class SpaceReading:
         if page.type != "document":
             return
         if remember:
-            self._leave_here(page.id)
-        self.history.keep()
-        self.page, self._anchor, self._wanted_standing = page, anchor, standing
+            self._remember_page(page.id)
+        self.history.save()
+        self.page, self._anchor, self._wanted_position = page, anchor, position
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
         op = get_page_to_read(self.space.ref, page.id)
         if self._screen.subscriptions.operation("page") == op:
             self.go_to_anchor()
         else:
-            self._troubles.pop("page", None)
-            anew = anchor or standing is not None or from_top
-            self.view.place.come_back(self.key, None if anew else self.history.places.get(self.key))
+            self._refresh_errors.pop("page", None)
+            is_positioned = anchor or position is not None or from_top
+            self.view.place.come_back(self.key, None if is_positioned else self.history.positions.get(self.key))
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
-            if not self.is_in_view:
-                self._screen.set_timer(LINGERS, self._clear_view)
-        self.say_where()
+            if not self.shows_open_page:
+                self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
+        self.show_status()
 
-    def _clear_view(self) -> None:
-        """Take the page before out of the view: the one wanted takes long, and its name is in the status line."""
-        if self.page is not None and self.view.document is not None and not self.is_in_view:
+    def _clear_previous_page(self) -> None:
+        """Clear the view if the next page is still loading. The status line shows its title."""
+        if self.page is not None and self.view.document is not None and not self.shows_open_page:
             self.view.clear()
-            self.aside.clear()
+            self.side_panel.clear()
             self.view.state.wait_for(self.page.title)
-            self.say_where()
+            self.show_status()
 
     def _show_page(self, snapshot: Snapshot[Page]) -> None:
         if self.page is None or self.space is None:
             return
-        self._note("page", snapshot)
+        self._note_error("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
             name_targets(self)
@@ -294,21 +293,21 @@ class SpaceReading:
             self.go_to_anchor()
             self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
-            self._clear_view()
+            self._clear_previous_page()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
-        self.say_where()
+        self.show_status()
 
     def go_to_anchor(self) -> None:
-        """Go to where one wants to be on the page, once that is in the view."""
-        if self.is_in_view:  # on the page before there is no such place
-            standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
-            if standing is not None:
-                self.view.place.stand(standing)
+        """Go to the wanted anchor or reading position once the open page is visible."""
+        if self.shows_open_page:  # The previous page does not have it.
+            position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
+            if position is not None:
+                self.view.place.stand(position)
             if anchor and not self.view.place.go_to_anchor(anchor) and anchor.startswith("#"):
                 self.view.place.miss(anchor)
 
-    def go_on(self, step: int, *, from_top: bool = False) -> None:
-        """Open the page so many steps on in the tree."""
+    def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
+        """Open the page `step` pages after the open page in the tree."""
         if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

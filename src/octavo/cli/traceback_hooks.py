@@ -7,6 +7,7 @@ cleanup at exit, and the logs of libraries.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
     from threading import ExceptHookArgs
 
 
-def guard() -> None:
+def install_main_hooks() -> None:
     """Install the hooks of the main thread. For a process that only runs Octavo."""
     sys.excepthook = _uncaught
     sys.unraisablehook = _unraisable
 
 
-def guard_the_rest() -> None:
+def install_other_hooks() -> None:
     """Install the hooks of threads and logs. Called after the first picture, because the imports cost time."""
     if sys.excepthook is not _uncaught:
         return
@@ -29,28 +30,27 @@ def guard_the_rest() -> None:
 
     from octavo.redaction import RedactingFilter
 
-    threading.excepthook = _in_a_thread
+    threading.excepthook = _uncaught_in_thread
     # Octavo configures no logging: libraries log to the handler of last resort, which is standard error.
     if logging.lastResort is not None:
         logging.lastResort.addFilter(RedactingFilter())
 
 
-def _uncaught(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-    _tell("", error)
+def _uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    _write_traceback("", error)
 
 
-def _unraisable(told: sys.UnraisableHookArgs) -> None:
-    what = told.err_msg or "Exception ignored in"
-    _tell(f"{what} {type(told.object).__name__}:\n", told.exc_value or told.exc_type())
+def _unraisable(args: sys.UnraisableHookArgs) -> None:
+    message = args.err_msg or "Exception ignored in"
+    _write_traceback(f"{message} {type(args.object).__name__}:\n", args.exc_value or args.exc_type())
 
 
-def _in_a_thread(told: ExceptHookArgs) -> None:
-    if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
-        _tell(f"Exception in thread {told.thread.name if told.thread else 'unknown'}:\n", told.exc_value)
+def _uncaught_in_thread(args: ExceptHookArgs) -> None:
+    if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+        _write_traceback(f"Exception in thread {args.thread.name if args.thread else 'unknown'}:\n", args.exc_value)
 
 
-def _tell(before: str, error: BaseException) -> None:
-    from contextlib import suppress
+def _write_traceback(heading: str, error: BaseException) -> None:
     from traceback import format_exception
 
     from octavo.api.safety import text
@@ -58,4 +58,4 @@ def _tell(before: str, error: BaseException) -> None:
 
     if sys.stderr is not None:
         with suppress(OSError, ValueError):  # standard error is closed
-            sys.stderr.write(text(redact(before + "".join(format_exception(error)))))
+            sys.stderr.write(text(redact(heading + "".join(format_exception(error)))))

@@ -9,8 +9,8 @@ from octavo.api.comments import Comment, Target, TargetNode, TargetPage
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
 from octavo.data.comment_text import mention_suffix, plain_text
-from octavo.tui.comments.filters import ORDERS, Thread, belongs, narrowed, offered
-from octavo.tui.comments.people import mention
+from octavo.tui.comments.mentions import mention_markdown
+from octavo.tui.comments.thread_filters import ORDERS, Thread, available_filters, filter_threads, is_in_section
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
@@ -55,8 +55,8 @@ def keys(threads: list[Thread]) -> str:
     return "".join(each.comment.id for each in threads)
 
 
-def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
-    left = {each.name: keys(narrowed(THREADS, [each])) for each, _ in offered(THREADS, (), NOW, "ada")}
+def test_each_available_filter_counts_its_matches() -> None:
+    left = {each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")}
     assert left == {
         "without replies": "bc",
         "with replies": "ad",
@@ -72,38 +72,38 @@ def test_each_narrowing_says_how_many_it_leaves_and_leaves_them() -> None:
         "in GUIDE": "ab",
         "in NEWS": "cd",
     }
-    assert all(count == len(left[each.name]) for each, count in offered(THREADS, (), NOW, "ada"))
+    assert all(count == len(left[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
 
 
-def test_beside_one_that_holds_others_are_offered_and_those_of_its_kind_instead_of_it() -> None:
-    by_tom = next(each for each, _ in offered(THREADS, (), NOW, "") if each.name == "by Tom")
-    more = {each.name: count for each, count in offered(THREADS, [by_tom], NOW, "")}
+def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
+    by_tom = next(each for each, _ in available_filters(THREADS, (), NOW, "") if each.name == "by Tom")
+    more = {each.name: count for each, count in available_filters(THREADS, [by_tom], NOW, "")}
     assert more["in GUIDE"] == 1
     assert more["by Ada"] == 2
     assert "by Tom" not in more
     assert "with replies" not in more, "it would leave none"
-    in_news = next(each for each, _ in offered(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
-    assert keys(narrowed(THREADS, [by_tom, in_news])) == "c"
+    in_news = next(each for each, _ in available_filters(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
+    assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
 
 
-def test_orders() -> None:
+def test_orders_of_threads() -> None:
     told = {name: keys(sorted(THREADS, key=compared)) for name, (_, compared) in ORDERS.items()}
     assert told == {"place": "bacd", "newest": "abcd", "oldest": "dcba", "answers": "adbc", "author": "adbc"}
 
 
-def test_sections() -> None:
+def test_tabs_of_the_list_of_threads() -> None:
     threads = [*THREADS, thread("r", status="resolved")]
     told = {
-        name: keys([each for each in threads if belongs(each, name, "ada")])
+        name: keys([each for each in threads if is_in_section(each, name, "ada")])
         for name in ("open", "mine", "resolved", "all")
     }
     assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
 
 
-def test_a_list_shows_the_words_of_links_and_mentions() -> None:
+def test_list_shows_the_text_of_links_and_mentions() -> None:
     eve = User(id="eve", display_name="Eve [of] *it*")
-    assert mention(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
-    said = f'Ask {mention(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
+    assert mention_markdown(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
+    said = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
     assert plain_text(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
     assert plain_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
     assert plain_text("*" * 50_000) == "*" * 50_000

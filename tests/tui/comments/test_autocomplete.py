@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.emoji import api_code, search, to_emoji
-from octavo.tui.comments.offers import emoji_begun, ends_in_code
+from octavo.tui.comments.autocomplete import emoji_prefix, ends_in_code
 
 
 @pytest.mark.parametrize(
@@ -38,18 +38,18 @@ from octavo.tui.comments.offers import emoji_begun, ends_in_code
         ("a\n\n\t:he", ""),
     ],
 )
-def test_an_emoji_is_begun_at_the_start_of_a_word_that_is_no_code(before: str, begun: str) -> None:
-    assert emoji_begun(before) == begun
+def test_colon_at_start_of_word_outside_code_starts_an_emoji_name(before: str, begun: str) -> None:
+    assert emoji_prefix(before) == begun
 
 
 @given(st.text(alphabet="a `~\n\t:", max_size=40))
-def test_whatever_stands_before_is_code_or_not(before: str) -> None:
+def test_ends_in_code_for_fences_backticks_and_indents(before: str) -> None:
     in_fence = f"{before}\n\n`````\nx"
     assert ends_in_code(in_fence) or "~~~" in before or "```" in before
     assert isinstance(ends_in_code(before), bool)
 
 
-def test_emoji_are_found_by_the_letters_of_a_name_those_called_so_first() -> None:
+def test_emoji_search_lists_exact_names_first() -> None:
     assert search("tad")[0].sign == "🎉"
     assert [each.name for each in search("heart")][:2] == ["heart", "hearts"]
     signs = [each.sign for each in search("thumbs")]
@@ -59,7 +59,7 @@ def test_emoji_are_found_by_the_letters_of_a_name_those_called_so_first() -> Non
 
 
 @pytest.mark.parametrize("sign", ["🎉", "❤", "❤️", "👍🏽", "🏳️\u200d🌈", "1️⃣"])
-def test_an_emoji_is_found_by_itself_and_the_interface_knows_it_by_its_code(sign: str) -> None:
+def test_pasted_emoji_is_found_and_has_the_code_of_the_api(sign: str) -> None:
     (one,) = search(sign)
     assert to_emoji(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
     assert api_code(sign) == one.code or sign in "❤️"
@@ -68,5 +68,5 @@ def test_an_emoji_is_found_by_itself_and_the_interface_knows_it_by_its_code(sign
 @pytest.mark.parametrize(
     "words", ["", " ", "x🎉", "<b>", "[@click=app.quit]x[/]", "\x1b[31m", "ta da da", "é", "🎉🎉", "a" * 200]
 )
-def test_what_is_no_name_finds_nothing(words: str) -> None:
+def test_emoji_search_without_a_name_finds_nothing(words: str) -> None:
     assert search(words) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CAST = {
+PEOPLE_BY_ROLE = {
     "administrator": "noor-haddad",
     "creator": "mara-lindqvist",
     "reviewer": "tomas-okafor",
@@ -11,7 +11,8 @@ CAST = {
     "reader": "elin-brandt",
     "guest": "hiroshi-dahlgren",
 }
-"""Ids of people (server/demo/people.py), from the highest role to the lowest. A guest has access only where it was given."""
+"""Ids of people (server/demo/people.py), from the highest role to the lowest. A guest has no access except where it is
+granted."""
 
-DEFAULT = "creator"
+DEFAULT_ROLE = "creator"
 """Default role in the demo: can review and merge, but not administer."""

@@ -1,4 +1,4 @@
-"""Which threads the list of comments shows, and in what order. Pure."""
+"""The filters and orders of the list of threads."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from octavo.api.comments import Comment
 from octavo.api.folding import fold
@@ -13,12 +14,12 @@ from octavo.api.places import Discussion
 from octavo.data.comment_text import mentions
 from octavo.tui.widgets.wording import long_age, plural
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment, where it is, and what that place is called."""
+    """A comment thread, the space or change request it belongs to (`at`), and the label of that (`place`)."""
 
     comment: Comment
     at: Discussion
@@ -30,7 +31,7 @@ class Thread:
 
     @property
     def page(self) -> str:
-        """The page it is on."""
+        """The title of the thread's page."""
         page = self.comment.target.page
         return (page.title or page.path or "Untitled page") if page else "General comments"
 
@@ -60,12 +61,12 @@ class ThreadFilter:
 
     kind: str
     name: str
-    holds: Callable[[Thread], bool] = field(compare=False)
+    matches: Callable[[Thread], bool] = field(compare=False)
 
 
-def belongs(thread: Thread, section: str, me: str) -> bool:
-    """Return whether a thread is in a section of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread is in
-    one of `open`, `resolved` and `reviews`."""
+def is_in_section(thread: Thread, section: str, me: str) -> bool:
+    """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
+    is in exactly one of `open`, `resolved` and `reviews`."""
     match section:
         case "open":
             return thread.comment.is_open_thread
@@ -78,22 +79,22 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
     return True
 
 
-def offered(
-    threads: Sequence[Thread], holding: Sequence[ThreadFilter], now: datetime, me: str
+def available_filters(
+    threads: Sequence[Thread], active: Sequence[ThreadFilter], now: datetime, me: str
 ) -> list[tuple[ThreadFilter, int]]:
-    """By what threads can be narrowed beside what holds, instead of what holds of the same kind, and how many would be
-    left. What would leave none, or all, is not offered."""
-    found = []
-    for each in _known(threads, now, me):
-        among = narrowed(threads, [other for other in holding if other.kind != each.kind])
-        left = sum(map(each.holds, among))
-        if each not in holding and 0 < left < len(among):
-            found.append((each, left))
-    return found
+    """Return the filters that can be added to the `active` filters, each with the number of threads it would leave. A
+    new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned."""
+    filters = []
+    for each in _all_filters(threads, now, me):
+        others_applied = filter_threads(threads, [other for other in active if other.kind != each.kind])
+        remaining = sum(map(each.matches, others_applied))
+        if each not in active and 0 < remaining < len(others_applied):
+            filters.append((each, remaining))
+    return filters
 
 
-def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
-    found = [
+def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
+    filters = [
         ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
         ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
         ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
@@ -101,30 +102,42 @@ def _known(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilt
         ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
     ]
     for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
-        found.append(ThreadFilter("Age", name, _since(now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _posted_between(now - timedelta(days=days), _ALWAYS)))
     for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
-        found.append(ThreadFilter("Age", name, _before(now - timedelta(days=days))))
+        filters.append(ThreadFilter("Age", name, _posted_between(_NEVER, now - timedelta(days=days))))
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
-    for (person, name), _ in people.most_common():
-        found.append(ThreadFilter("Author", f"by {name}", _by(person)))
+    for (user_id, name), _ in people.most_common():
+        filters.append(ThreadFilter("Author", f"by {name}", partial(_is_by, user_id)))
     for place in dict.fromkeys(thread.place for thread in threads):
-        found.append(ThreadFilter("Location", f"in {place}", _in(place)))
-    return found
+        filters.append(ThreadFilter("Location", f"in {place}", partial(_is_in, place)))
+    return filters
 
 
-def narrowed(threads: Iterable[Thread], by: Collection[ThreadFilter]) -> list[Thread]:
-    """The threads for which all of `by` holds."""
-    return [thread for thread in threads if all(each.holds(thread) for each in by)]
+def _posted_between(start: datetime, end: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: start <= thread.posted_at < end
+
+
+def _is_by(user_id: str, thread: Thread) -> bool:
+    return thread.comment.posted_by.id == user_id
+
+
+def _is_in(place: str, thread: Thread) -> bool:
+    return thread.place == place
+
+
+def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
+    """Return the threads that match all `filters`."""
+    return [thread for thread in threads if all(each.matches(thread) for each in filters)]
 
 
 def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
-    """Return the number of threads of each space or change request, and the age of the oldest."""
-    there: dict[str, list[Thread]] = {}
+    """Return a summary of each place: its number of threads and the age of the oldest."""
+    by_place: dict[str, list[Thread]] = {}
     for thread in threads:
-        there.setdefault(thread.place, []).append(thread)
+        by_place.setdefault(thread.place, []).append(thread)
     return {
         place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
-        for place, each in there.items()
+        for place, each in by_place.items()
     }
 
 
@@ -136,19 +149,3 @@ ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
     "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
 }
 """The orders of the list: the name and the sort key of each."""
-
-
-def _since(moment: datetime) -> Callable[[Thread], bool]:
-    return lambda thread: thread.posted_at >= moment
-
-
-def _before(moment: datetime) -> Callable[[Thread], bool]:
-    return lambda thread: thread.posted_at < moment
-
-
-def _by(person: str) -> Callable[[Thread], bool]:
-    return lambda thread: thread.comment.posted_by.id == person
-
-
-def _in(place: str) -> Callable[[Thread], bool]:
-    return lambda thread: thread.place == place
