@@ -1,1 +1,1 @@
-"""Widgets that show documents: pages, diffs, conflicts, pictures, rows and notes. They know no views."""
+"""Widgets that show documents: pages, diffs, conflicts, images, table rows and footnotes."""

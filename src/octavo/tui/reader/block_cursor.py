@@ -1,4 +1,5 @@
-"""The cursor of a pane: a bar at the block that is spoken of. It is always on show."""
+"""The block cursor of a reader: a bar at the left of the selected block, and the commands that move it. The selected
+block is always visible."""
 
 from __future__ import annotations
 
@@ -16,38 +17,38 @@ from octavo.tui.render.styled_lines import Line
 from octavo.tui.widgets.commands import Command, Commands
 
 _PAN = 16
-"""Cells that what is wide moves at a time."""
+"""Cells that wide code or tables scroll by."""
 _KEPT_STOPS, _KEPT_LINES, _KEPT_BARRED = 100, 1500, 300
-"""How many units keep their stops, which keep their lines with them: so many lines, as to let go of many at once takes
-long; and how many lines keep their strips with the bar."""
+"""Most units with cached selectable blocks, most lines cached with them, and most lines with a cached cursor bar. The
+limit of lines is low because freeing many at a time is slow."""
 
 
 class BlockCursor:
-    """The block of a pane that is spoken of, and the way from it to others."""
+    """Selected block of a reader, and movement to other blocks."""
 
     def __init__(self, pane: Pane) -> None:
         self.pane = pane
         self.at: tuple[int, Block] | None = None
-        """The unit and the block it was put on; None until it is moved."""
+        """Unit and block that was selected. None until the user moves the cursor."""
         self._barred_block: Block | None = None
         self._in_cursor: frozenset[int] = frozenset()
-        """The block under the cursor and those in it, by their identity: the bar goes along all of them."""
+        """Identities of the selected block and all blocks inside it: the bar is drawn along all of them."""
         self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
         self._stop_lines = 0
-        """How many lines are kept with stops."""
+        """Number of lines cached with the selectable blocks."""
         self._barred: dict[int, tuple[Strip, Strip]] = {}
-        """Strips without and with the bar, by the line they are of, while bar and lines stay."""
+        """Strips without and with the bar by the identity of their line."""
         self._bar_key: tuple[int, bool] = (0, False)
 
     def relaid(self) -> None:
-        """Lines are others than before."""
+        """Clear caches that depend on the lines."""
         self._stops, self._stop_lines = {}, 0
         self._barred = {}
 
     # Painting
 
     def before_painting(self, *, is_shown: bool) -> None:
-        """A frame is about to be painted: with the bar, if it `is_shown`."""
+        """Prepare for the next frame. The bar is drawn if `is_shown`."""
         here = self.stop()
         self._barred_block = here[3] if here is not None else None
         key = (id(self._barred_block), self.pane.has_focus)
@@ -58,7 +59,7 @@ class BlockCursor:
             self._barred_block = None
 
     def barred(self, strip: Strip, unit: int, line: Line) -> Strip:
-        """The strip of a line, with the bar where that goes along it."""
+        """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
         pane = self.pane
         at = pane.contents.bar_at(line, self._in_cursor) if self._barred_block is not None else None
         if at is None:
@@ -74,10 +75,10 @@ class BlockCursor:
         self._barred[id(line)] = (strip, barred)
         return barred
 
-    # Where it may be
+    # Selectable blocks
 
     def stops_of(self, unit: int) -> list[Stop]:
-        """The blocks of a unit the cursor may be on."""
+        """Return the selectable blocks of a unit."""
         lines = self.pane.galley.lines(unit)
         known = self._stops.get(unit)
         if known is None or known[0] is not lines:
@@ -96,7 +97,8 @@ class BlockCursor:
         self._stop_lines -= len(self._stops.pop(unit)[0])
 
     def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
-        """The stops after (or before) a block, units that are not `among` left out without being set."""
+        """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `among` are
+        skipped without being laid out."""
         found = self.stops_of(unit) if 0 <= unit < len(self.pane.galley) else []
         at = next((index for index, stop in enumerate(found) if stop[3] is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
@@ -106,7 +108,7 @@ class BlockCursor:
                 yield from found if step > 0 else reversed(found)
 
     def stop(self) -> Stop | None:
-        """Where the cursor is: at first on the first block on show."""
+        """Return the selected block. At first, this is the first visible block. None if there is none."""
         if self.at is not None and self.at[0] < len(self.pane.galley):
             unit, block = self.at
             found = self.stops_of(unit)
@@ -117,7 +119,7 @@ class BlockCursor:
 
     @property
     def region(self) -> Region:
-        """Where the block under the cursor stands on the screen: what nothing may cover."""
+        """Screen region of the selected block."""
         here = self.stop()
         if here is None:
             return Region()
@@ -127,7 +129,7 @@ class BlockCursor:
         return block.intersection(pane.region)
 
     def visible_stops(self) -> list[Stop]:
-        """The blocks that have a line on show."""
+        """Return the selectable blocks that have a visible line."""
         pane, galley = self.pane, self.pane.galley
         if not len(galley):
             return []
@@ -141,31 +143,31 @@ class BlockCursor:
         return pane.contents.reachable(out)
 
     def keep_in_view(self) -> None:
-        """There are fewer rows than before, or lines stand elsewhere: what was on show may not be any more."""
+        """Select a visible block after a resize or a new layout moved the selected block below the last row."""
         if self.at is not None:
-            self.bring_along(down=False)  # what is at the top stays there, so it was pushed out below
+            self.bring_along(down=False)  # The top stays in place, so the block moved below the last row.
 
     def bring_along(self, *, down: bool) -> None:
-        """Put the cursor on a block on show, if its own is not."""
+        """Select the first visible block if the selected block is not visible, or the last unless `down`."""
         on_show = self.visible_stops()
         here = self.stop()
         if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):
             self.put(on_show[0] if down else on_show[-1], bring=None)
 
     def put(self, stop: Stop, *, bring: Bring | None = "near") -> None:
-        """Put the cursor on a block, and bring that on show if asked."""
+        """Select a block and scroll to it, unless `bring` is None."""
         unit, first, last, block = stop
         self.at = (unit, block)
         self.pane.moved_at = time.perf_counter()
         if bring is not None:
             self.show_lines(unit, first, last, bring)
-            self.at = (unit, block)  # the cursor stays in view while the pane moves, and may go to another block
+            self.at = (unit, block)  # Scrolling may have selected another block.
         self.pane.repaint()
         self.pane.tell()
 
     def bring_whole(self) -> None:
-        """Bring the block it is on in view with all that is in it, by as little as it takes. What has no room stays where it
-        is while one reads in it."""
+        """Scroll as little as needed to show the selected block completely. A block higher than the reader stays in
+        place while its text is read."""
         if (here := self.stop()) is None:
             return
         unit, first, last, block = here
@@ -178,7 +180,7 @@ class BlockCursor:
             self.show_lines(unit, first, last, "near")
 
     def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:
-        """Bring lines of a unit into view, below what covers the first rows."""
+        """Scroll to lines of a unit, below the sticky table head."""
         pane, place = self.pane, Top(unit, first)
         top = top_showing(pane.galley, pane.top, pane.rows, place, last - first + 1, bring)
         if 0 <= distance(pane.galley, top, place, pane.rows) < (covered := pane.contents.covered(top)):
@@ -186,20 +188,20 @@ class BlockCursor:
         pane.go(top)
 
     def go_to_edge(self, end: int) -> None:
-        """Go to the top, or with 1 to the end."""
+        """Scroll to the top, or to the bottom if `end` is 1, and select the block there."""
         self.pane.go(end_of(self.pane.galley, self.pane.rows) if end else START)
         if on_show := self.visible_stops():
             self.put(on_show[-1 if end else 0], bring=None)
 
     def move(self, step: int) -> None:
-        """Put it on the next block, or the one before."""
+        """Select the next block, or the previous block if `step` is negative."""
         here = self.stop()
         if here is not None:
             following = next(self.stops_from(here[0], here[3], step, lambda unit: True), None)
             self.put(following or here)
 
     def pan(self, step: int) -> None:
-        """Move what is wide, at the cursor or else on show."""
+        """Scroll the first wide block sideways, starting at the selected block."""
         pane = self.pane
         here = self.stop()
         for stop in ([] if here is None else [here]) + self.visible_stops():
@@ -212,7 +214,8 @@ class BlockCursor:
         pane.explain("Nothing to scroll here: no code or table is wider than the pane.")
 
     def next(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool]) -> Stop | None:
-        """The next stop that is wanted, or the one before; units that are not `among` are left out without being set."""
+        """Return the next selectable block that passes `wanted`, or the previous. Units that fail `among` are skipped
+        without being laid out."""
         here = self.stop()
         if here is None:
             return None
@@ -234,7 +237,8 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _inside(block: Block | None) -> frozenset[int]:
-    """A block and all in it, by their identity: row by row, as a huge table is walked thrice as fast."""
+    """Return the identities of a block and all blocks inside it. Level by level: three times as fast for a huge
+    table."""
     found: set[int] = set()
     row = [block] if block is not None else []
     while row:

@@ -1,4 +1,4 @@
-"""The block under the cursor of a pane, and what is done with it: it is opened, copied, spoken of."""
+"""Commands for the selected block of a reader: open, copy, comment."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ _NAMES = {
     "if": "conditional content",
     "else": "conditional content",
 }
-"""Names of the kinds of blocks in messages, where they are not the kind itself."""
+"""Names of block kinds in messages, if they differ from the kind."""
 
 
 class CursorBlock:
-    """The block under the cursor of a pane."""
+    """Commands for the selected block."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
-        """Why nothing can be said on this screen, which knows where a comment would go, and who may write one."""
+        """Returns why comments are disabled on this screen, for example because of the user's role. None if comments
+        are allowed."""
 
     def open(self) -> None:
-        """Open what it has: its open thread, the one link, one of several by its letter; else ask for a thread on it."""
+        """Open the thread or the link of the block. If the block has several links, show hints. If it has neither,
+        request its thread."""
         stop = self.pane.cursor.stop()
         if stop is None:
             return
@@ -45,23 +47,23 @@ class CursorBlock:
             self.pane.post_message(Reader.ThreadWanted(stop[3]))
 
     def copy(self) -> None:
-        """Copy it."""
+        """Copy the block."""
         if (stop := self.pane.cursor.stop()) is not None:
             self.copy_as(copied_text(stop[3]), _NAMES.get(stop[3].kind, stop[3].kind))
 
     def copy_as(self, text: str, what: str) -> None:
-        """Copy a text made of it, which `what` names."""
+        """Copy text. `what` names the text in the message."""
         self.pane.app.copy_to_clipboard(text)
         self.pane.post_message(Reader.Copied(text, what))
 
     def comment(self) -> None:
-        """Ask to say something about it."""
+        """Request a comment on the block."""
         if (stop := self.pane.cursor.stop()) is not None:
             self.pane.post_message(Reader.BlockChosen(stop[3]))
 
     @property
     def why_no_comment(self) -> str | None:
-        """Why nothing can be said about it, in a sentence."""
+        """Disabled reason of the comment command. None if it is enabled."""
         return self.why_no_comment_here()
 
 

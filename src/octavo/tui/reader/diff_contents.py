@@ -1,4 +1,4 @@
-"""What a diff shows: a page as it was and as it is, how the sides lie, and the threads between the lines."""
+"""Contents of a diff view: the changes of a page, split or unified, with the threads between the lines."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 108
-"""The most cells a side takes."""
+"""Most cells of a side."""
 SPLIT_FROM = 140
+"""Columns that a terminal needs for a split diff."""
 SPLIT_AT_FIRST_FROM = 200
-"""Columns of a terminal in which diffs are side by side until you choose another layout."""
-"""How wide a terminal must be to have two sides beside one another."""
+"""Columns from which a diff is split until the user chooses another layout."""
 
 Layout = Literal["changes", "sides", "new", "old"]
 
 
 class DiffContents(Contents):
-    """What changed on a page: inline, both sides beside one another, or one of them."""
+    """Changes of a page: unified, split, or only one version of a rewritten page."""
 
     def __init__(
         self,
@@ -51,7 +51,8 @@ class DiffContents(Contents):
         prepare: Callable[[Folds, int], UnitLayout | None],
         made: Callable[[DiffUnits, LaidUnits | None], None],
     ) -> None:
-        """`prepare` is that of `BackgroundLayout`. `made` is called with all units that are to be shown, once they are made."""
+        """`prepare` is the method of `BackgroundLayout`. `made` is called with the units to show once they are
+        built."""
         super().__init__(pane)
         self._cursor, self._late = cursor, late
         self.compared: PageComparison | None = None
@@ -59,26 +60,26 @@ class DiffContents(Contents):
         self.title = ""
         self.shows_source = False
         self.is_outcome = False
-        """Whether the page is not there yet: nothing can be said about it."""
+        """True for the preview of a merge result: comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         self.threads_elsewhere = False
-        """Whether open threads hang on other pages."""
+        """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
-        """Whether the change request has another page that K or J opens."""
+        """True if the change request has another page that K or J opens."""
         self.unfolding = ContextSize()
         self.changed = DiffUnits()
-        """What is on show: what the lines of the pane are made of, always."""
+        """Units that are shown. The lines of the view belong to these units."""
         self.ready = DiffUnits()
-        """What was made last, which is on show as soon as the pane has room."""
+        """Units that were built last. They are shown with the next layout."""
         self.making = DiffMaking(pane, prepare, self.wanted_units, made)
         self.of_source = DiffUnits()
-        """The changes of the source, while it is shown."""
+        """Changes of the Markdown source, while they are shown."""
         self.made_for: Layout = "changes"
-        """How the sides lie in what is on show, or is being made."""
-        self.sources = deferred_content(diagrams=False)  # of a diagram the text is compared
+        """Layout of the units that are shown or being built."""
+        self.sources = deferred_content(diagrams=False)  # Diagrams are compared as text.
         self.layout: Layout = "changes"
         self._chosen_split: bool | None = None
-        """Whether you chose a side-by-side layout last. None if you chose none."""
+        """True if the user last chose the split layout. None before the first choice."""
 
     @property
     def has_any(self) -> bool:
@@ -92,15 +93,15 @@ class DiffContents(Contents):
             return nothing(said, "Press esc to go back to the conflicts")
         return nothing("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
-    # How the sides lie
+    # Layouts
 
     def is_old(self, block: Block) -> bool:
-        """Whether a block is one of the page as it was."""
+        """Return True if a block belongs to the old version."""
         return self.compared is not None and self.compared.is_old(block)
 
     @property
     def layouts(self) -> tuple[Layout, ...]:
-        """The ways in which what is on show can be shown, in the order `|` goes through them."""
+        """Layouts that are possible now, in the order of the `|` key."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
         return (*(("new", "old") if is_rewritten else ()), "changes", *(("sides",) if is_wide else ()))
@@ -113,17 +114,18 @@ class DiffContents(Contents):
 
     @property
     def layout_now(self) -> Layout:
-        """The way it is shown."""
+        """Layout that is shown."""
         wanted: Layout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
     def lay_out_page(self) -> None:
-        """Lay out another page: one that was rewritten as it is now, the others as one looked at the last."""
+        """Choose the layout of a newly opened page: the new version for a rewritten page, otherwise the last choice of
+        the user."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def next_layout(self) -> None:
-        """Go on to the next way in which it can be shown."""
+        """Switch to the next layout."""
         layouts = self.layouts
         self.layout = layouts[(layouts.index(self.layout_now) + 1) % len(layouts)]
         self._chosen_split = self.layout == "sides"
@@ -131,7 +133,7 @@ class DiffContents(Contents):
 
     @property
     def why_no_layout(self) -> str | None:
-        """Why there is no other way to show it, if there is none."""
+        """Disabled reason of the layout command. None if it is enabled."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
@@ -162,12 +164,12 @@ class DiffContents(Contents):
 
     @property
     def size(self) -> int:
-        """The number of characters of the longer side."""
+        """Number of characters of the longer version."""
         compared = self.compared
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def wanted_units(self) -> tuple[DiffUnits, int]:
-        """Return the changes that are to be shown, whose units are still to be made, and the size of the page."""
+        """Return the changes to show, with units that are not built yet, and the size of the page."""
         layout = self.made_for = self.layout_now
         if self.compared is None:
             return DiffUnits(), 0
@@ -175,13 +177,13 @@ class DiffContents(Contents):
             return self.of_source, self.size
         if layout == "new" or layout == "old":
             return build_side(self.compared, layout, self.threads, self.title), self.size
-        unfolding = deepcopy(self.unfolding)  # the thread reads it
+        unfolding = deepcopy(self.unfolding)  # A copy: the thread reads it.
         is_split = layout == "sides"
         wanted = build_diff(self.compared.diff, unfolding, self.threads, self.title, side_by_side=is_split)
         return wanted, self.size
 
     def drop_units(self) -> None:
-        """Show none, and make none."""
+        """Show no units, and cancel building."""
         self.making.drop()
         self.changed = self.ready = DiffUnits()
         drop_lines(self.pane)
@@ -202,10 +204,10 @@ class DiffContents(Contents):
 
     @property
     def change_count(self) -> int:
-        """How many changes there are."""
+        """Number of changes."""
         return self.changed.count
 
-    # Its blocks on either side
+    # Selectable blocks and threads
 
     def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         return diff_block_ranges(lines)
@@ -217,28 +219,28 @@ class DiffContents(Contents):
         return diff_cursor_bar(line, inside)
 
     def reachable(self, found: list[Stop]) -> list[Stop]:
-        # One comes to the old side by going there, never by scrolling.
+        # Scrolling never selects a block of the old version. Keys that move the cursor do.
         here = self._cursor.at[1] if self._cursor.at is not None else None
         return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
-        """Show other threads between the lines, at the blocks of their keys, those of "" at the top."""
+        """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
         if threads != self.threads:
             self.threads = threads
             self.making.make()
 
     def has_open_on(self, key: str) -> bool:
-        """Whether an open thread hangs on the block called `key`."""
+        """Return True if the block `key` has an open thread."""
         return any(thread.is_open for thread in self.threads.get(key, ()))
 
     @property
     def thread_keys(self) -> set[str]:
-        """The keys of all threads that hang on the page."""
+        """Keys of all threads on the page."""
         return {each.key for row in self.threads.values() for each in row}
 
     @property
     def has_open_threads(self) -> bool:
-        """Whether an open thread hangs on the page."""
+        """True if the page has an open thread."""
         return any(map(self.has_open_on, self.threads))
 
     def thread_at(self, stop: Stop) -> Block | None:

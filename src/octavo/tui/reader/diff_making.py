@@ -1,4 +1,4 @@
-"""Makes the units of a diff and lays them out, in the thread if the page is long."""
+"""Builds the units of a diff and lays them out: in the thread if the page is long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.tui.terminal import polite_thread
 
 
 class _Making:
-    """Units that are being made."""
+    """Units that are being built."""
 
     def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
         self.changes, self._layout = changes, layout
@@ -22,7 +22,7 @@ class _Making:
         self.is_done = threading.Event()
 
     def steps(self) -> Iterator[object]:
-        """Make the units, lay them out, and pause after each."""
+        """Build the units and lay them out. Yields after each unit."""
         yield from self.changes.build()
         if self._layout is not None:
             self.laid = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
@@ -30,7 +30,7 @@ class _Making:
 
 
 class DiffMaking:
-    """Makes the units of a diff. The units on show stay until the others are made."""
+    """Builds the units of a diff. Until they are complete, the previous units stay visible."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class DiffMaking:
         wanted: Callable[[], tuple[DiffUnits, int]],
         made: Callable[[DiffUnits, LaidUnits | None], None],
     ) -> None:
-        """`prepare` is that of `BackgroundLayout`. `wanted` returns the changes to make and the size of the page. `made` is
-        called with the changes that are made."""
+        """`prepare` is the method of `BackgroundLayout`. `wanted` returns the changes to build and the size of the
+        page. `made` is called with the built units."""
         self.pane, self._prepare, self._wanted, self._made = pane, prepare, wanted, made
         self._making: _Making | None = None
         self._work: polite_thread.Work | None = None
@@ -48,12 +48,12 @@ class DiffMaking:
 
     @property
     def is_making(self) -> bool:
-        """Whether other units than those on show are wanted, and not all made yet."""
+        """True while units are being built."""
         return self._making is not None
 
     def make(self, then: Callable[[], object] | None = None) -> None:
-        """Make all units anew, and call `then` once they are on show. Without it, call what was to be called for the units
-        that were being made."""
+        """Build all units, and call `then` once they are shown. Without `then`, the callback of a canceled build is
+        called."""
         self._then = then or self._then
         self.stop()
         changes, size = self._wanted()
@@ -66,13 +66,13 @@ class DiffMaking:
             self._take(making)
 
     def stop(self) -> None:
-        """Make no more units."""
+        """Cancel building."""
         if self._work is not None:
             self._work.stop()
         self._making = self._work = None
 
     def drop(self) -> None:
-        """Make no more units, and call nothing."""
+        """Cancel building, and the callback."""
         self.stop()
         self._then = None
 

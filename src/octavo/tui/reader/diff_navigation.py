@@ -1,4 +1,4 @@
-"""Going about in a diff: to its first change when it is opened, from change to change, to threads and headings."""
+"""Navigation in a diff: the position when a page is opened, and the commands for changes, threads and headings."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from octavo.tui.render.unit_layout import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 
 _SLICES_WITH_IT = 6
-"""Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""
+"""Slices of a block that are searched for the block to select. Laying out all slices may take seconds."""
 
 
 NO_BLOCKS = frozenset(("fold", "note", "change", "thread"))
-"""What a cursor is on that is no block of the page."""
+"""Kinds of selectable rows of a diff that are not blocks of the page."""
 
 
 class ThreadBeyond(Message):
-    """The open thread after the last of this page is wanted, or with -1 the one before its first."""
+    """The user wants the next open thread after the last of this page, or with -1 the thread before the first."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
@@ -38,38 +38,38 @@ class ThreadBeyond(Message):
 
 
 class DiffNavigation:
-    """Where one is in a diff, and the ways to its changes and threads."""
+    """Reading position in a diff, and jumps to changes and threads."""
 
     def __init__(self, pane: Reader, contents: DiffContents) -> None:
         self.pane, self.contents, self.cursor = pane, contents, pane.cursor
         self.places: dict[str, ReadingPosition] = {}
-        """Where one was on the pages one was on, by their keys."""
+        """Last reading positions by page key."""
         self._made_of: PageComparison | None = None
-        """What the units on show were made of."""
+        """Comparison that the visible units show."""
         self._hung_on: dict[str, str] = {}
-        """The block each thread on show hangs on: of one that is gone, where the cursor goes."""
+        """Block key of each visible thread: the cursor selects that block when the thread disappears."""
         self._is_to_meet = False
         self._met: tuple[Block, Top] | None = None
-        """The block under the cursor and the line at the top as one met the page."""
+        """Selected block and top line after the page was opened."""
         self._is_met_anew = False
-        """Whether one met it at its first change, not where one left it."""
+        """True if the page was opened at its first change, and not at a restored position."""
         self._awaited = ""
-        """The thread one is to meet the page at, once its lines are there."""
+        """Key of the thread to select once the page has lines."""
 
     @property
     def change_number(self) -> int:
-        """Which change the cursor is on or after, counted from 1; 0 before the first."""
+        """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
         here = self.cursor.stop()
         unit = here[0] if here is not None else 0
         units = self.contents.changed.units
         before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
         return 1 + next((change for change in before if change >= 0), -1)
 
-    # Meeting a page
+    # Opening a page
 
     def meet(self) -> None:
-        """Put the cursor where one was on this page, else on the first change or, without any, the first open thread, and
-        bring that in view if it is not: at once, or once there is room."""
+        """Restore the last position on this page, otherwise select the first change or the first open thread. Waits for
+        a layout if there are no lines yet."""
         self._is_to_meet = True
         if len(self.pane.galley):
             self._meet()
@@ -86,7 +86,7 @@ class DiffNavigation:
         fold = self._fold_of(known) if known is not None else None
         if fold is not None:
             self._is_to_meet = True
-            self._unfold(fold)  # and meets it then
+            self._unfold(fold)  # Building the units restores the position.
             return
         stop = self._stop_on(known) if known is not None else None
         if place is None or stop is None:
@@ -104,43 +104,43 @@ class DiffNavigation:
         self._met = (block, self.pane.top)
 
     def note_place(self) -> None:
-        """Remember where one is on this page, if one went anywhere."""
+        """Store the reading position on this page, if the user has moved."""
         here = self.cursor.stop() if self.cursor.at is not None and not self.contents.shows_source else None
         if here is not None and not self._is_as_met:
             below = distance(self.pane.galley, self.pane.top, Top(*here[:2]), self.pane.rows)
             self.places[self.contents.key] = ReadingPosition(here[3].key, below)
 
     def _known(self, block: Block) -> Block:
-        """The block of either page that has the name of another, which may be of before; or else that one."""
+        """Return the block of the current comparison with the same key. If there is none, return the given block."""
         if self.contents.compared is None or block.kind in NO_BLOCKS or block.key in self.contents.thread_keys:
             return block
         return self.contents.compared.find(block.key) or block
 
     def _fold_of(self, block: Block) -> DiffUnit | None:
-        """The fold a block is in."""
+        """Return the collapsed unit that hides a block. None if the block is visible."""
         return next((unit for unit in self.contents.changed.units if unit.hidden_blocks and unit.hides(block)), None)
 
     def _unfold(self, fold: DiffUnit, then: Callable[[], object] | None = None) -> None:
-        """Show what a fold hides, and do `then`."""
+        """Expand collapsed lines, then call `then`."""
         self.contents.unfolding.expanded.update(block.key for block in fold.hidden_blocks)
         self.contents.making.make(then)
 
     @property
     def _is_as_met(self) -> bool:
-        """Whether nobody has moved since one met the page."""
+        """True if the user has not moved since the page was opened."""
         here = self.cursor.at[1] if self.cursor.at is not None else None
         return self._met is not None and here is self._met[0] and self.pane.top == self._met[1]
 
     @property
     def meets(self) -> bool:
-        """Whether one is to meet the page, or only met it."""
+        """True from opening the page until the user moves."""
         return self._is_to_meet or self._is_as_met
 
     # Laying out
 
     def made(self, units: DiffUnits, laid: LaidUnits | None) -> None:
-        """Show the units that were made, the block under the cursor where it is on the screen. `laid`: as the thread laid
-        them out."""
+        """Show the units that were built, and keep the selected block at its row. `laid` has the units that the thread
+        laid out."""
         here, is_same, self._made_of = (
             self.cursor.stop(),
             self._made_of is self.contents.compared,
@@ -150,7 +150,7 @@ class DiffNavigation:
         self._hung_on = {each.key: key for key, row in self.contents.threads.items() for each in row}
         self.contents.ready = units
         if here is not None and not is_same:
-            here = (*here[:3], self._known(here[3]))  # it stands on other lines now
+            here = (*here[:3], self._known(here[3]))  # The new comparison has other blocks.
         if self.meets:
             self.pane.reset(laid=laid)
         else:
@@ -160,7 +160,8 @@ class DiffNavigation:
         self.pane.tell()
 
     def _set_around(self, here: Stop | None, hung_on: str, laid: LaidUnits | None) -> None:
-        """Keep what the cursor is on where it is on the screen; of a thread that is gone, the block called `hung_on`."""
+        """Lay out again and keep the selected block at its row. If it was a thread that is gone, select the block
+        `hung_on`."""
         galley, rows = self.pane.galley, self.pane.rows
         below = distance(galley, self.pane.top, Top(*here[:2]), rows) if here is not None else 0
         self.pane.reset(laid=laid)
@@ -170,25 +171,25 @@ class DiffNavigation:
         if stop is None and hung_on:
             stop = self._stop_on(self._known(Block("", key=hung_on)))
         if stop is not None:
-            if self.cursor.at is not None:  # else there is no change: nobody has put it anywhere
+            if self.cursor.at is not None:  # None: the cursor follows the first visible block.
                 self.cursor.at = (stop[0], stop[3])
             self.pane.go(above(self.pane.galley, Top(*stop[:2]), below, rows))
             if self.pane.covered_rows:
-                self.cursor.bring_whole()  # replies of the thread came, which may be covered
+                self.cursor.bring_whole()  # New replies of the thread may be covered.
 
     def _stop_on(self, block: Block) -> Stop | None:
-        """Where a block is shown, or else one of its name."""
+        """Return where a block is shown, otherwise a block with the same key. None if there is none."""
         named: Stop | None = None
         tries = _SLICES_WITH_IT
         known: dict[int, bool] = {}
 
         def has(top: Block) -> bool:
-            if id(top) not in known:  # all slices of a table are of the one table
+            if id(top) not in known:  # Cached: all slices of a table have the same block.
                 known[id(top)] = top.has(block.key)
             return known[id(top)]
 
         units = self.contents.changed.units
-        stands = block.kind and block.kind not in NO_BLOCKS  # what else one is on stands nowhere on a page
+        stands = block.kind and block.kind not in NO_BLOCKS  # Other rows are no blocks of the page.
         for unit in self.contents.changed.units_at_line(block.lines[0]) if stands else range(len(units)):
             each = units[unit]
             if stands:
@@ -205,18 +206,20 @@ class DiffNavigation:
                     break
         return named
 
-    # Going
+    # Threads, changes and collapsed lines
 
     def next_thread(self, step: int) -> None:
-        """Go to the next open thread, or the one before, also of other pages."""
+        """Go to the next or previous open thread, also on other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
             self.pane.explain("The source diff shows no threads. Press \\ to switch to the rendered diff.")
         elif not len(self.pane.galley) or not self.go_to_thread(step):
             self.pane.post_message(ThreadBeyond(step))
 
     def go_to_thread(self, step: int, *, all_of_it: bool = False) -> bool:
-        """Go to the open thread after (or before) what is under the cursor, or `all_of_it`: to the first (or last) of the
-        page. False when there is none. Who only met the page begins at its top: its first change may lie below a thread."""
+        """Go to the next or previous open thread. Return False if there is none.
+
+        The search starts at the selected block, or with `all_of_it` at the beginning or end of the page. It also starts
+        at the beginning if the user has not moved: the first change may be below the first thread."""
         here = self.cursor.stop() if self.cursor.at is not None and not all_of_it else None
         if here is not None and step > 0 and self._is_met_anew and self._is_as_met and here[3].kind != "thread":
             here = None
@@ -227,7 +230,7 @@ class DiffNavigation:
         return stop is not None
 
     def bring_thread(self, key: str) -> bool:
-        """Put the cursor on the thread called `key`, once there are lines. False when it is not here."""
+        """Select the thread `key`, once there are lines. Return False if it is not on this page."""
         if not len(self.pane.galley) and not self.contents.shows_source and key in self.contents.thread_keys:
             self._awaited, self._is_to_meet = key, True
             return True
@@ -237,13 +240,13 @@ class DiffNavigation:
         return stop is not None
 
     def _thread_from(self, unit: int, block: Block | None, step: int) -> Stop | None:
-        """The next open thread from a block of a unit on."""
+        """Return the next or previous open thread from a block on. None if there is none."""
         units = self.contents.changed.units
         among = self.cursor.stops_from(unit, block, step, lambda unit: bool(units[unit].threads))
         return next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
-        """Go to the change after (or before) the one under the cursor; while finding, to the next hit."""
+        """Go to the next or previous change. During a search, go to the next or previous match."""
         if self.pane.finder.needle:
             self.pane.finder.step(step)
             return
@@ -261,8 +264,9 @@ class DiffNavigation:
             self.pane.explain(f"This is the {which} change on this page.{way if is_more else ''}")
 
     def _change_from(self, unit: int, step: int) -> Stop | None:
-        """The next change from a unit on, with all its lines: on the new side where it has one, as a comment is about the
-        page as it is unless one goes to the other side."""
+        """Return the next or previous change from a unit on, with all its lines. None if there is none.
+
+        The block is of the new version if there is one: comments are usually about the new version."""
         units = self.contents.changed.units
         among = range(unit + step, len(units) if step > 0 else -1, step)
         found = next(
@@ -274,16 +278,16 @@ class DiffNavigation:
         return at, found[0][1], len(self.pane.galley.lines(at)) - 1, block
 
     def open_fold(self, key: str) -> None:
-        """Show what a fold hides, the cursor on the first of it."""
+        """Expand collapsed lines, and select the first block of them."""
         units = self.contents.changed.units
         at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
         if at is None:
             return
-        self._met = None  # one stays where one is
+        self._met = None  # Keep the current position.
         self._unfold(units[at], partial(self._stand_on, units[at].hidden_blocks[0]))
 
     def unfold(self) -> None:
-        """Expand the selected unchanged lines, else show more unchanged lines everywhere."""
+        """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
         here = self.cursor.stop()
         if here is not None and here[3].kind == "fold":
             self.open_fold(here[3].key)
@@ -297,7 +301,7 @@ class DiffNavigation:
         self.contents.making.make()
 
     def show_source(self, *, turns: bool = False) -> None:
-        """Show the changes of the source once they are made; if it `turns`, as the page shows them where they are shown."""
+        """Build the diff of the Markdown source. If it `turns`, then switch between source and rendered diff."""
         if (compared := self.contents.compared) is not None:
             self.pane.run_worker(self._show_source(compared, turns=turns), group="source", exclusive=True)
 
@@ -314,12 +318,12 @@ class DiffNavigation:
         self.contents.making.make()
 
     def _stand_on(self, block: Block) -> None:
-        """Put the cursor on a block, which is on show."""
+        """Select a visible block."""
         if (stop := self._stop_on(block)) is not None:
             self.cursor.put(stop, bring=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading of the new page that a link to `anchor` leads to. Returns False if there is none."""
+        """Go to the heading of the new version that `anchor` names. Return False if there is none."""
         headings = self.contents.compared.new.headings if self.contents.compared is not None else ()
         if (heading := anchors.find_heading(anchor.lstrip("#"), headings)) is None:
             return False

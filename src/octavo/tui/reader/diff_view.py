@@ -1,4 +1,4 @@
-"""The diff view: what changed on a page, as the page shows it, with the threads between the lines."""
+"""`DiffView` shows the changes of a page, with the threads between the lines."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from octavo.tui.render.unit_layout import LaidUnits
 
 LEFT_AFTER = 0.3
-"""Seconds until what is on show goes, while that of another page is on its way."""
+"""Seconds until the previous page disappears while another page is loading."""
 _SAID: dict[Layout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
 _OF_OUTCOME = ("diff.next_hit", "diff.unfold")
-"""The ids the key bar begins with for a page that is not there yet."""
+"""Ids of the first commands in the key bar for the preview of a merge result."""
 
 
 def _nothing(view: DiffView) -> str:
@@ -44,7 +44,7 @@ def _nothing(view: DiffView) -> str:
 
 
 def _about(group: Commands[Any]) -> Commands[Any]:
-    """What can be done in a diff, while it has lines."""
+    """Return commands that are disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
     return group.about(lambda view: find(view) if len(view.galley) else None, name="diff", nothing=_nothing)
 
@@ -61,7 +61,7 @@ _SEEN = (
 
 
 class DiffBlock(CursorBlock):
-    """The block under the cursor of a diff: of either side, or none of the page."""
+    """Commands for the selected block of a diff, which may be of the old or the new version."""
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
@@ -69,19 +69,19 @@ class DiffBlock(CursorBlock):
 
     @property
     def side(self) -> Literal["old", "new"]:
-        """The side it is of: what is the same on both is of the new one."""
+        """Version of the selected block. Unchanged blocks belong to the new version."""
         here = self.pane.cursor.stop()
         return "old" if here is not None and self._contents.is_old(here[3]) else "new"
 
     @property
     def is_on_none(self) -> bool:
-        """Whether the cursor is on no block of either side."""
+        """True if the selected row is not a block of the page."""
         here = self.pane.cursor.stop()
         return here is not None and here[3].kind in NO_BLOCKS - {"thread"}
 
     @property
     def near(self) -> Block | None:
-        """The block of the page the cursor is on, or else the one that what it is on is about."""
+        """The selected block of the page. On another row, the block nearest to it."""
         here = self.pane.cursor.stop()
         if here is None:
             return None
@@ -99,7 +99,7 @@ class DiffBlock(CursorBlock):
 
 
 class DiffState(PaneState):
-    """While a page is on its way, that of before stays on show for a moment, and the same one until the end."""
+    """Message of a diff view. While another page is loading, the previous page stays visible for `LEFT_AFTER`."""
 
     def __init__(self, view: DiffView) -> None:
         super().__init__(view, view)
@@ -107,7 +107,7 @@ class DiffState(PaneState):
         self._leaving: Timer | None = None
 
     def wait_for(self, what: str, key: str = "") -> None:
-        """Say that `what` is loading, which has this key."""
+        """Show that `what` is loading. `key` is the key of its page."""
         super().wait_for(what)
         shown = self._view.contents
         if shown.compared is not None and key != shown.key and self._leaving is None:
@@ -118,7 +118,7 @@ class DiffState(PaneState):
         super().wait_for(what)
 
     def fail(self, what: str, cause: str, key: str = "") -> None:
-        """Say what did not load and why, unless that of the same key is on show."""
+        """Show an error and its cause, unless the page `key` is shown."""
         if key != self._view.contents.key:
             self._view.clear()
         super().fail(what, cause)
@@ -131,7 +131,7 @@ class DiffState(PaneState):
 
 
 class DiffView(Reader):
-    """The changes on a page: `show` a comparison."""
+    """Shows the changes of a page: `show` takes a comparison."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
@@ -165,14 +165,14 @@ class DiffView(Reader):
     contents: DiffContents
 
     class RepliesWanted(Message):
-        """Threads are on show whose replies are not: `keys` are their ids."""
+        """Visible threads have replies that are not loaded. `keys` are the ids of the threads."""
 
         def __init__(self, keys: tuple[str, ...]) -> None:
             super().__init__()
             self.keys = keys
 
     def __init__(self, *, ascii: bool = False, outcome: bool = False, id: str | None = None) -> None:
-        """`outcome`: of a page that is not there yet, of which nothing can be said."""
+        """`outcome`: the view previews a merge result, and comments are disabled."""
         super().__init__(ascii=ascii, id=id)
         late = LateSources(self, self.painter, self.cursor)
         self.contents = DiffContents(
@@ -184,13 +184,13 @@ class DiffView(Reader):
         self.state: DiffState = DiffState(self)
         self._was_on_none = False
         self._asked: set[str] = set()
-        """The threads whose replies were asked for."""
+        """Threads whose replies were requested."""
 
-    # What callers ask and do
+    # For callers
 
     @property
     def facts(self) -> str:
-        """Which change and which thread one is at, for the status line: `change 2 of 7 · 2 threads`."""
+        """Selected change and number of threads, for the status line: `change 2 of 7 · 2 threads`."""
         count, at = self.contents.change_count, self.place.change_number
         parts = (
             [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
@@ -206,8 +206,8 @@ class DiffView(Reader):
         return " · ".join(parts)
 
     def show(self, compared: PageComparison, *, title: str = "", key: str = "") -> None:
-        """Show what changed. While `key` is the same, the place and the folds are kept; one comes back to a page where
-        one left it."""
+        """Show a comparison. If `key` is unchanged, the position and expanded lines are kept. Other pages open at their
+        last position."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None
@@ -232,7 +232,7 @@ class DiffView(Reader):
             contents.making.make()
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Show an empty view."""
         self.state.settled()
         self.place.note_place()
         self.contents.compared, self.contents.key, self.contents.threads = None, "", {}
@@ -245,7 +245,7 @@ class DiffView(Reader):
 
     def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         if self.contents.made_for != self.contents.layout_now and not self.contents.making.is_making:
-            self.contents.making.make()  # there is no room any more for both sides, or there is again
+            self.contents.making.make()  # The terminal became too narrow or wide enough for two sides.
             return
         meets = self.place.meets
         super().reset(anchor=anchor, laid=laid)
@@ -258,12 +258,12 @@ class DiffView(Reader):
         on_show = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
         lines = [thread for threads in self.contents.threads.values() for thread in threads]
         lacking = {thread.key for thread in lines if thread.reply_count > len(thread.shown_replies)}
-        # Not marked before it has replies: the first reply may come while the thread is on show.
+        # Only threads with replies: the first reply may arrive while the thread is visible.
         if wanted := (on_show & lacking) - self._asked:
             self._asked |= wanted
             self.post_message(self.RepliesWanted(tuple(wanted)))
 
-    # Opening
+    # Links and messages
 
     def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
         if hot.kind == "fold" and hot.target.startswith("fold "):
@@ -283,7 +283,7 @@ class DiffView(Reader):
         self.place.note_place()
         if self.cursor_block.is_on_none != self._was_on_none:
             self._was_on_none = self.cursor_block.is_on_none
-            self.refresh_bindings()  # no comment there
+            self.refresh_bindings()  # Comments are disabled there.
 
     def on_unmount(self) -> None:
         self.contents.making.drop()

@@ -1,4 +1,4 @@
-"""Finding words in a pane: a line to type them in, marks where they stand, going from one to the next."""
+"""Find in page: the find bar, highlighted matches, and the commands for the next and previous match."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.tui.render.text_search import Match, MatchSpan, TextFinder, match_sp
 from octavo.tui.widgets.commands import Command, Commands
 
 AT_ONCE = 0.012
-"""Seconds of work that a page is searched before the next frame; the rest is between keys."""
+"""Seconds of search before the next frame. The search continues between keys."""
 
 
 def _why_no_hit(_: object, finder: FindLine) -> str | None:
@@ -33,7 +33,7 @@ def _why_no_hit(_: object, finder: FindLine) -> str | None:
 
 
 class FindLine:
-    """The search in a pane, with its line at the foot that shows the number of matches."""
+    """Search in a reader, with a find bar in the last row that shows the number of matches."""
 
     def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.painter, self.cursor = pane, painter, cursor
@@ -45,21 +45,21 @@ class FindLine:
         self.clear()
 
     def clear(self) -> None:
-        """Search nothing, and stay where one is."""
+        """End the search, and keep the scroll position."""
         self.needle = ""
         self.finds: Sequence[Match] = ()
-        """What was found so far."""
+        """Matches found so far."""
         self._find: Match | None = None
         self._search: Iterator[Match | None] | None = None
-        """What is still to be searched."""
+        """Iterator over the rest of the search. None if the search is complete."""
         self._seeks = False
-        """Whether one goes to the first find from where one was."""
+        """True until the first match after the original scroll position is shown."""
 
     # Finding
 
     @property
     def finding(self) -> str:
-        """How the search stands, for the status line: `3 of 12`. Empty when nothing is searched."""
+        """State of the search for the status line, for example `3 of 12`. Empty without a search."""
         if not self.needle:
             return ""
         if not self.finds:
@@ -70,14 +70,14 @@ class FindLine:
         return f"{self.finds.index(self._find) + 1} of {len(self.finds)}{more}"
 
     def begin(self) -> None:
-        """Type what to find."""
+        """Open the find bar."""
         self._prompt = ""
         self._before_find = self.pane.top
         self._find_line_changed()
 
     def find(self, needle: str) -> int:
-        """Mark every place `needle` stands, and go to the first from here on; how many there are, as far as that is known
-        at once."""
+        """Highlight all matches of `needle` and go to the first from the current position on. Return the number of
+        matches found so far."""
         self.needle = needle
         self._marks = {}
         self.finds, self._find, self._search = (), None, None
@@ -101,7 +101,7 @@ class FindLine:
         self.pane.work_soon()
 
     def _search_on(self, seconds: float) -> None:
-        """Search for so long, at least a stretch of the page."""
+        """Search for a number of seconds, at least one part of the page."""
         until, before = time.thread_time() + seconds, len(self.finds)
         search, found = self._search, list(self.finds)
         while search is not None:
@@ -118,7 +118,7 @@ class FindLine:
             self._seek(before)
 
     def _seek(self, known: int) -> None:
-        """Go to the first find from where one was, if it is among those after the `known` ones."""
+        """Go to the first match after the original scroll position, if it is not among the first `known` matches."""
         here = self._before_find.unit
         found = next((find for find in self.finds[known:] if find.unit >= here), None)
         if found is None and self._search is None:
@@ -131,11 +131,11 @@ class FindLine:
 
     @property
     def is_searching(self) -> bool:
-        """Whether something is still to be searched."""
+        """True while a part of the page is not searched yet."""
         return self._search is not None
 
     def search_on(self, seconds: float) -> None:
-        """Search for so long."""
+        """Search for a number of seconds, and show the result."""
         self._search_on(seconds)
         if self._search is None and self._find is not None and self._find not in self.finds:
             self._find = None
@@ -143,7 +143,7 @@ class FindLine:
         self.pane.tell()
 
     def step(self, step: int) -> None:
-        """Go to the next find, round the end."""
+        """Go to the next match, or to the previous if `step` is negative. After the last match follows the first."""
         self._seeks = False
         if not self.finds:
             return
@@ -178,7 +178,7 @@ class FindLine:
         return self._marks[unit]
 
     def content_changed(self) -> None:
-        """What is searched is other content now."""
+        """Search again after the content changed."""
         self._finder = None
         self._marks = {}
         if self.needle:
@@ -187,11 +187,11 @@ class FindLine:
                 self._find = None
 
     def relaid(self) -> None:
-        """Lines are others than before."""
+        """Clear caches that depend on the lines."""
         self._marks = {}
 
     def _find_line_changed(self) -> None:
-        """The find line comes or goes, and with it the last row."""
+        """Update the reader after the find bar opened or closed."""
         self.pane.tell_length()
         self.pane.repaint()
         if self.pane.is_running:
@@ -201,14 +201,14 @@ class FindLine:
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """The keys that do something while letters are typed, for the key bar. Empty while no letters are typed."""
+        """Keys for the key bar while the find bar has focus. Empty otherwise."""
         if self._prompt is None:
             return ()
         steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._prompt else ()
         return (*steps, ("escape", "cancel"))
 
     def press(self, event: Key) -> bool:
-        """Take a key. False when it is not meant here."""
+        """Handle a key. Return False if the key is not for the find bar."""
         if self._prompt is not None:
             self._press(event, self._prompt)
         elif event.key == "escape" and self.needle:
@@ -241,24 +241,24 @@ class FindLine:
         self.find(text)
 
     def paste(self, text: str) -> bool:
-        """Put a text into what is typed. False when nothing is."""
+        """Insert pasted text into the find bar. Return False if the bar does not have focus."""
         if self._prompt is None:
             return False
         self._type(self._prompt + safe_line(text))
         return True
 
     def left(self) -> None:
-        """Nothing is typed any more: something else has focus."""
+        """Close the find bar after the reader lost focus."""
         self._prompt = None
         self._find_line_changed()
 
     # Painting
 
     def marked(self, strip: Strip, unit: int, place: int) -> Strip:
-        """The strip of a line with what was found on it marked."""
+        """Return the strip of a line with highlighted matches."""
         look, margin = self.pane.look, self.pane.contents.margin_of(unit)
         spans: list[tuple[int, int, Style]] = []
-        found = self._marks_of(unit)  # from the top down: a row looks at none of the thousands in others
+        found = self._marks_of(unit)  # Sorted by line: a row skips the matches of other rows.
         for at in range(bisect_left(found, place, key=attrgetter("line")), len(found)):
             if (mark := found[at]).line != place:
                 break
@@ -268,11 +268,11 @@ class FindLine:
 
     @property
     def foot_rows(self) -> int:
-        """How many rows it takes."""
+        """Number of rows that the find bar takes."""
         return 1 if self.needle or self._prompt is not None else 0
 
     def foot(self) -> tuple[int, Strip] | None:
-        """The row it takes, and what stands there."""
+        """Return the number and strip of the row with the find bar. None if the bar is closed."""
         if not self.foot_rows:
             return None
         if self._prompt is None:

@@ -1,4 +1,4 @@
-"""What can be opened on the part of a page that is on show, and the letters that open it."""
+"""Clickable spans in the visible part of a page, and the link hints that open them from the keyboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class HotSpots:
-    """The places of a pane that open something: links, folds, tabs, files, pictures, buttons."""
+    """Clickable spans of a reader: links, expandable blocks, tabs, files, images and buttons."""
 
     def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.painter, self.cursor = pane, painter, cursor
@@ -27,7 +27,7 @@ class HotSpots:
 
     @property
     def hints(self) -> Hints | None:
-        """The letters at the places, while one letter is to be typed."""
+        """Link hints on the page. None if no hints are shown."""
         return self._hints
 
     @hints.setter
@@ -38,7 +38,7 @@ class HotSpots:
             self.pane.refresh_bindings()
 
     def visible(self) -> list[ClickableSpan]:
-        """What can be opened now; `line` counts rows of the pane."""
+        """Return the visible clickable spans. Their `line` counts rows of the reader."""
         pane = self.pane
         self.painter.paint()
         covered = pane.contents.covered(pane.top)
@@ -53,54 +53,54 @@ class HotSpots:
         return out
 
     def about(self, hot: ClickableSpan) -> Block | None:
-        """The block that something on show is part of."""
+        """Return the block of a visible clickable span."""
         unit, _, line = self.painter.rows_on_show[hot.line]
         return self.pane.contents.block_at(line, hot.start - self.pane.contents.margin_of(unit))
 
     def at_cursor(self) -> list[ClickableSpan]:
-        """What can be opened of the block under the cursor."""
+        """Return the visible clickable spans of the selected block."""
         stop = self.cursor.stop()
         return [hot for hot in self.visible() if self.about(hot) is stop[3]] if stop is not None else []
 
     def words(self, hot: ClickableSpan) -> str:
-        """The words of a link as they stand on the page."""
+        """Return the text of a link, also if the link breaks over several lines."""
         rows = self.painter.rows_on_show
         said = (piece.text for _, _, line in rows for piece in line.pieces if piece.clickable is hot.clickable)
         return " ".join("".join(said).split())
 
     def open_one(self, hots: list[ClickableSpan], *, outside: bool = False) -> None:
-        """Open the only one of these, or one by its letter."""
+        """Open the only link of a list, or show hints if there are several."""
         if len({id(hot.clickable) for hot in hots}) == 1:
             self.pane.open_spot(hots[0], outside=outside)
         else:
             self.show_hints(hots, outside=outside)
 
-    # Letters
+    # Link hints
 
     def begin(self) -> None:
-        """Show the letters of all links in view."""
+        """Show hints at all visible links."""
         if hots := self.visible():
             self.show_hints(hots)
         else:
             self.pane.explain("No links on this part of the page.")
 
     def show_hints(self, hots: list[ClickableSpan], *, outside: bool = False) -> None:
-        """Put letters at what can be opened; `outside`: in the browser, whatever case is typed."""
-        from octavo.tui.reader.link_hints import Hints  # no frame needs it before a key is pressed
+        """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
+        from octavo.tui.reader.link_hints import Hints  # lazy: needed after a key press
 
         if not self.pane.has_focus:
-            self.pane.focus()  # the letters are typed here
+            self.pane.focus()  # The letters of hints are typed in the reader.
         self.hints = Hints(hots, upper=outside)
         self.pane.repaint()
 
     def end_hints(self) -> None:
-        """Take the letters away."""
+        """Remove the hints."""
         if self.hints is not None:
             self.hints = None
             self.pane.repaint()
 
     def press(self, event: Key) -> bool:
-        """Take a key. False when it is not meant here."""
+        """Handle a key while hints are shown. Return False if none are shown."""
         hints, letter = self.hints, event.character or ""
         if hints is None:
             return False
@@ -113,7 +113,7 @@ class HotSpots:
         return True
 
     def click(self, event: Click) -> None:
-        """Open what was clicked, else put the cursor there."""
+        """Open the clicked span, or select the clicked block."""
         self.end_hints()
         hot = next((hot for hot in self.visible() if hot.line == event.y and hot.start <= event.x < hot.end), None)
         if hot is not None:
@@ -129,7 +129,7 @@ class HotSpots:
     # Painting
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        """The strip of a row with letters on it, standing back but for what they open."""
+        """Return the strip of a row with link hints on it, and other text dimmed."""
         if self.hints is None:
             return strip
         unit, _, line = self.painter.rows_on_show[row]
@@ -137,7 +137,7 @@ class HotSpots:
         return self.hints.veil(strip, row, line, pane.contents.margin_of(unit), pane.look, pane.ground)
 
     def foot(self) -> tuple[int, Strip] | None:
-        """What can be typed, on a row where nothing is to be opened."""
+        """Return the number and strip of a row that shows the help for hints. None if every row has a link."""
         if self.hints is None:
             return None
         taken, height = self.hints.rows, self.pane.size.height

@@ -1,4 +1,5 @@
-"""What does not stand in the text of a page and is found meanwhile: it is set again where that is shown."""
+"""Deferred content of visible blocks, such as link titles and thumbnails: requests it, and lays the blocks out again
+when it arrives."""
 
 from __future__ import annotations
 
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
 
 
 class LateSources:
-    """What a pane asks its sources for once that is on show; until then it shows what it has."""
+    """Requests deferred content of the visible units of a reader."""
 
     def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
         self.pane, self.painter, self.cursor = pane, painter, cursor
         self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
-        """For each unit, by its identity, what was not known when it was set."""
+        """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
 
     def completed(
         self, sources: DeferredContent, set_unit: Callable[[Any], list[Line]], laid: LaidUnits | None
     ) -> Callable[[Any], list[Line]]:
-        """Sets units with `set_unit`, those of lines made anew, and again once what they lack is found. `laid`: units that
-        a thread laid out."""
+        """Return a function that lays out a unit with `set_unit` and records the deferred content it lacks.
+
+        `laid` has the units that a thread laid out, with the content they lack."""
         missing = {**laid.missing} if laid is not None else {}
         self._missing = missing
 
@@ -42,12 +44,12 @@ class LateSources:
         return set_one
 
     def add(self, missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]) -> None:
-        """Ask also for what units lack that a thread laid out."""
+        """Record the deferred content that units from the thread lack."""
         if self._missing is not None:
             self._missing.update({unit: lacks for unit, lacks in missing.items() if unit not in self._missing})
 
     def ask(self, sources: DeferredContent) -> None:
-        """Ask for what the units lack that are on show."""
+        """Request the deferred content of the visible units."""
         if not self._missing or not self.pane.is_running:
             return
         for unit in {row[0] for row in self.painter.rows_on_show}:

@@ -1,4 +1,4 @@
-"""Painting the rows a pane shows: a frame is painted once, and a line once while its width stays."""
+"""Painter of a reader: builds the strips of a frame. A frame is painted once, and a line once per width."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, w
 
 
 class LinePainter:
-    """The frame of a pane, and the lines in it."""
+    """Painter of a reader's visible rows."""
 
     def __init__(self, pane: Pane) -> None:
         self.pane = pane
         self._frame_key: tuple[object, ...] = ()
         self._frame: list[Strip] = []
         self.rows_on_show: list[tuple[int, int, Line]] = []
-        """Unit, place in it and line of each row that is painted."""
+        """Unit, line number in the unit, and line of each painted row."""
         self._kept_until = 0.0
 
     @property
     def was_painted(self) -> bool:
-        """Whether anything has been on show yet: before that, nothing is done ahead of it."""
+        """True after the first frame. Before it, no lines are laid out ahead."""
         return bool(self._frame)
 
     @property
     def text_width(self) -> int:
-        """How far to the right there is something to read on the rows on show, with its marks, in cells."""
+        """Columns up to the right end of the visible text and its thread marks."""
         self.paint()
         contents, width = self.pane.contents, self.pane.size.width
         ends = [
@@ -45,20 +45,20 @@ class LinePainter:
         return min(width, max(ends, default=width))
 
     def keep_frame(self, seconds: float) -> None:
-        """Show this frame for so long, while there are no lines."""
+        """Show the current frame for a number of seconds while there are no lines."""
         if self.was_painted:
             self._kept_until = time.perf_counter() + seconds
             self.pane.set_timer(seconds, self.pane.repaint)
 
     def paint(self) -> list[Strip]:
-        """The rows on show."""
+        """Return the strips of the visible rows."""
         pane = self.pane
         top, width, height = pane.top, pane.pane_width, pane.size.height
         key = (width, height, top, pane.changes, pane.galley.total, pane.has_focus)
         if key == self._frame_key:
             return self._frame
         if not len(pane.galley) and key[:2] == self._frame_key[:2] and time.perf_counter() < self._kept_until:
-            self.rows_on_show = []  # of a page that is left: nothing on them can be clicked
+            self.rows_on_show = []  # The old page must not react to clicks.
             return self._frame
         ground = pane.ground
         total = pane.galley.total
@@ -78,7 +78,7 @@ class LinePainter:
         return frame
 
     def _rows_painted(self, top: Top, width: int, ground: Style) -> list[tuple[int, int, Line]]:
-        """The rows from `top` on. A unit of which one cannot be painted is shown as it is written."""
+        """Return the rows from `top` on. Units with a line that cannot be painted are shown as Markdown source."""
         pane = self.pane
         done: set[int] = set()
         while True:
@@ -98,7 +98,7 @@ class LinePainter:
         return self.pane.veiled(self.pane.decorated(strip, unit, place, line), y)
 
     def painted_line(self, unit: int, line: Line, width: int, ground: Style) -> Strip:
-        """A line as it is painted, but for what lies over it."""
+        """Return the strip of a line without marks over it."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
             strip = line.strip = paint_line(line, self.pane.contents.margin_of(unit), width, ground)
@@ -112,8 +112,9 @@ class LinePainter:
         )
 
     def at_foot(self, sign: str, text: str, *said: str, typing: bool = False) -> tuple[int, Strip]:
-        """The last row, with a text at its left and what is `said` at its right. When there is no room for all of that,
-        the first and the last part are kept longest."""
+        """Return the number and strip of the last row, with `text` at the left and the parts `said` at the right.
+
+        In a narrow reader, parts are dropped from the middle: the first and the last part remain longest."""
         look, width = self.pane.look, self.pane.pane_width
         between = f" {look.glyphs.between} "
         style = self.pane.ground + look.panel

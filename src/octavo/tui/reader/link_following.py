@@ -1,4 +1,4 @@
-"""What a link on a page does: go there inside the app, ask about an address outside, or say why it leads nowhere."""
+"""Opens links of a page: navigates within the app, opens the browser, or explains why a link does not work."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 
 
 class FollowsLinks(ShowsPage, Protocol):
-    """A view of the pages of a space that opens what its page links to."""
+    """Screen that shows pages of a space and opens their links."""
 
     @property
     def pages_tree(self) -> Tree: ...
 
     def open_page(self, page_id: str, *, anchor: str = "") -> None:
-        """Show a page of the space, and the part of it that an anchor names."""
+        """Show a page of the space, and scroll to an anchor."""
 
 
 def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
-    """Follow what was opened on the page on show."""
+    """Open a link of the page that is shown."""
     app = screen.shell
     if message.kind == "page":
         open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
@@ -48,14 +48,14 @@ def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
 
 
 def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
-    """Show a note or a picture of the page, or search for what it says. False when a link is to be followed."""
+    """Open a footnote, an image or a search. Return False for other links."""
     match message.kind:
         case "ask" | "search":
             app.go(ToSearch(message.href))
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
-            from octavo.tui.reader.picture import look_at  # few pages are looked at so closely
+            from octavo.tui.reader.picture import look_at  # lazy: images, rarely opened
 
             look_at(app, view, message.href)
         case _:
@@ -87,8 +87,8 @@ def _files_of(screen: FollowsLinks) -> SpaceRef | None:
 
 
 def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
-    """Open the target of a link that leaves the page, or say why it cannot. `href`: as it is written; `at`: where files of
-    the space are."""
+    """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
+    space with the files."""
     if _is_not_here(app, target):
         if "://" in href:
             open_outside(app, href, words=words)
@@ -125,7 +125,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
 
 
 def _is_not_here(app: Shell, target: links.Target) -> bool:
-    """Whether a folder is open, and a link in it leads to what is elsewhere."""
+    """Return True if a link of an open folder leads outside the folder."""
     match target:
         case _ if app.session.kind != "folder":
             return False
@@ -137,12 +137,12 @@ def _is_not_here(app: Shell, target: links.Target) -> bool:
 
 
 def follow_link_page(screen: FollowsLinks, page: Page) -> None:
-    """Go where a page of the tree that is only a link leads."""
+    """Open the target of a page that is only a link."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
             found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
-            if found is not None and found.type == "link":  # it may lead back
+            if found is not None and found.type == "link":  # Links between link pages may form a circle.
                 screen.shell.say(
                     f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
                     tone="care",
@@ -163,15 +163,15 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
 
 
 def _as_link(anchor: object) -> str:
-    """An anchor that a link names: when the page has no such heading, that is said (other callers name blocks)."""
+    """Return an anchor with `#`. A missing heading is reported for such an anchor, not for a block key."""
     return f"#{anchor}" if anchor else ""
 
 
-# Addresses
+# URLs
 
 
 def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
-    """Copy where a link leads, or the address of the page on show."""
+    """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
         address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
     else:
@@ -184,7 +184,7 @@ def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
 
 
 def address_of(screen: FollowsLinks, href: str) -> str:
-    """The web address of what a link leads to; empty when there is none."""
+    """Return the URL of a link's target. Empty if there is none."""
     page, known = screen.page, screen.shell.workspace
     target = _target(screen, href)
     match target:
@@ -214,7 +214,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
     return f"{address}#{anchor}" if address and anchor else address
 
 
-# What takes asking
+# Requests to the server
 
 
 def _target(screen: FollowsLinks, href: str) -> links.Target:
@@ -244,8 +244,9 @@ async def show_shared(
     sources: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show words that a page includes, as the first of `pages` has them; where none does, say where they are kept. For
-    views of pages as they are written, in which they do not stand."""
+    """Show reusable content from the first page that contains it, otherwise the location of its file.
+
+    Used for views of page source, which do not contain the text."""
     screen = app.screen
     for asked in pages:
         try:
@@ -255,7 +256,7 @@ async def show_shared(
             return
         found = await asyncio.to_thread(_shared_in, text_of(page), sources.targets, target)
         if app.screen is not screen:
-            return  # one does something else by now
+            return  # The user has opened another screen.
         if found is not None:
             _show_sheet(app, sources, found, follow, f"Reusable content {target.path}")
             return
@@ -263,8 +264,8 @@ async def show_shared(
 
 
 def _shared_in(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:
-    """What a page includes of a file of shared words."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and few links lead here
+    """Return the include block of reusable content in a page. None if there is none."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
     return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
@@ -299,7 +300,7 @@ def _show_sheet(
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
     def show(note: Block | None) -> None:
         if app.screen is not view.screen:
-            return  # one does something else by now
+            return  # The user has opened another screen.
         if note is None:
             app.say(f"This page has no footnote {label}.", tone="care")
         else:

@@ -1,4 +1,4 @@
-"""Letters at what can be opened: typing them opens it."""
+"""Link hints: letters at links that open them when typed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from octavo.tui.render.styles import Styles
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _SHORT = 20
-"""How many places get one letter; of more, each gets two."""
+"""Most links with one letter each. If there are more links, each gets two letters."""
 _LEVEL = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
 def labels(count: int) -> list[str]:
-    """`count` labels, none of which another begins with."""
+    """Return `count` labels, none of which is the beginning of another."""
     if count <= _SHORT:
         return list(_LETTERS[:count])
     return [first + second for first in _LETTERS for second in _LETTERS][:count]
@@ -29,10 +29,10 @@ def labels(count: int) -> list[str]:
 
 @dataclass
 class Hints:
-    """The labels on show, and what has been typed of one."""
+    """The hints that are shown, and the letters typed so far."""
 
     hots: Sequence[ClickableSpan]
-    """What can be opened, in reading order; a link over several lines several times."""
+    """Clickable spans in reading order. A link over several lines occurs several times."""
     typed: str = ""
     upper: bool = False
     by_label: dict[str, ClickableSpan] = field(init=False)
@@ -42,7 +42,7 @@ class Hints:
         self.by_label = dict(zip(labels(len(once)), once, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """One more letter: what it opens; else whether any label still begins with what was typed."""
+        """Type a letter. Return the link it opens, or True if some label begins with the typed letters."""
         self.upper = self.upper or letter.isupper()
         self.typed += letter.lower()
         if (hot := self.by_label.get(self.typed)) is not None:
@@ -51,12 +51,12 @@ class Hints:
 
     @property
     def rows(self) -> set[int]:
-        """The rows that have something to open."""
+        """Rows with a clickable span."""
         return {hot.line for hot in self.hots}
 
     @property
     def said(self) -> tuple[str, ...]:
-        """What can be done, in parts."""
+        """Parts of the help text for hints."""
         letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
@@ -64,12 +64,12 @@ class Hints:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """The keys that do something, for the key bar."""
+        """Keys for the key bar."""
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Styles, ground: Style) -> Strip:
-        """The strip of a row, which shows `line` behind a margin, standing back but for what can be opened on it, with
-        the letters for that."""
+        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line of the row,
+        after a margin."""
         known = set(map(id, (hot.clickable for hot in self.by_label.values())))
         faded, link = ground + look.faded + _LEVEL, ground + look.text + _LEVEL + Style(dim=False)
         here = [hot for hot in self.hots if hot.line == row and id(hot.clickable) in known]
@@ -85,7 +85,7 @@ class Hints:
 
 
 def _free(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
-    """Whether each cell says nothing: a blank, or the bullet of an item."""
+    """Yield True for each cell that a label may cover: a blank or the bullet of a list item."""
     for text, _, spot, furniture in line.pieces:
         if furniture and spot is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
@@ -95,13 +95,15 @@ def _free(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
 
 
 def chip_of(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
-    """Where the chip of a label goes, and its text: on the free cells before the first word from `start` on, with a blank
-    between it and all words. As far as those do not suffice it lies on the beginning of that word, up to `end`."""
+    """Return the column and the text of a label at the link in cells `start` to `end`.
+
+    The label is in free cells before the first word of the link, with a blank between the label and other words. If
+    there are too few free cells, the label covers the beginning of the word, but no cell from `end` on."""
     size = len(label)
     first = next((cell for cell in range(start, min(end, len(free))) if not free[cell]), start)
     found = (room for room in range(size + 3) if first - room < 1 or not free[first - room - 1])
     room = next(found, size + 3)
-    room -= 0 if room == first else min(room, 1)  # at the very left there is nothing to stand apart from
+    room -= 0 if room == first else min(room, 1)  # In the first column, no blank is needed before the label.
     if room > size:
         before = " " if room > size + 1 else ""
         return first - size - 1 - len(before), f"{before}{label} "

@@ -1,4 +1,4 @@
-"""What links lead to beyond the pages of their space: names, kinds and sizes, asked of the server."""
+"""Titles of link targets outside the space: requested from the server, with kind and size."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 _SPECIFICATIONS = 8
-"""How many descriptions of interfaces are kept: one may be of some megabytes."""
+"""Most cached OpenAPI specifications: each may take some megabytes."""
 
 
 class ShowsPage(Protocol):
-    """A view of the pages of a space, with one of them on show."""
+    """Screen that shows pages of a space."""
 
     space: Space | None
     pages: PageTree | None
@@ -45,7 +45,7 @@ class ShowsPage(Protocol):
 
 
 def name_targets(screen: ShowsPage) -> None:
-    """Let the links of the page on show be called by what they lead to."""
+    """Set where the links of the page get their titles, images and OpenAPI specifications from."""
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
     if space is None or tree is None or page is None:
         return
@@ -77,11 +77,11 @@ def name_targets(screen: ShowsPage) -> None:
         return
     sources.targets = LinkTargets(ground, page.id, sources.titles, space_of)
     if before is not None and before.page_id == page.id and before.context.tree != tree:
-        view.reset()  # what is on show was set with the names there were
+        view.reset()  # Visible links still have the old titles.
 
 
 def look_for_new_specifications(screen: ShowsPage) -> None:
-    """Show what is described anew, where a specification was read since the page was made."""
+    """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
     sources, read = screen.view.contents.sources, screen.shell.session.live.specifications_read
     if sources.specifications is not None and sources.specifications_of and sources.specifications_of[1] != read:
         name_targets(screen)
@@ -89,7 +89,7 @@ def look_for_new_specifications(screen: ShowsPage) -> None:
 
 
 def name_again(screen: ShowsPage) -> None:
-    """Ask anew what could not be found when it was asked: the network may be back, or the file."""
+    """Request titles again that could not be loaded before."""
     sources = screen.view.contents.sources
     sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
     name_targets(screen)
@@ -97,8 +97,8 @@ def name_again(screen: ShowsPage) -> None:
 
 
 async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | links.Target) -> Specification:
-    """What is described under a name, or where an address leads."""
-    from octavo.tui.reader import openapi_files  # few pages describe interfaces
+    """Return the OpenAPI specification with a slug, or at a URL."""
+    from octavo.tui.reader import openapi_files  # lazy: few pages have OpenAPI blocks
 
     if isinstance(asked, str):
         return await openapi_files.filed(screen.shell.session.live, at, asked)
@@ -109,9 +109,8 @@ async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | li
 async def find(
     live: Live, asked: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere. `is_folder`: what is asked
-    is a folder, and what is not in it may be elsewhere."""
-    from octavo.api import change_requests, collections, sites, users  # what few pages link to is loaded when one does
+    """Return the title of a link target. None if the server cannot be reached."""
+    from octavo.api import change_requests, collections, sites, users  # lazy: rarely linked
 
     target = asked.target
     try:
@@ -146,7 +145,7 @@ async def find(
             return LinkTitle(where=NOT_HERE)
         return LinkTitle(problem=f"The {_CALLED.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
-        return None  # it keeps its own words
+        return None  # The link keeps its own text.
     return None
 
 

@@ -1,4 +1,4 @@
-"""Files of a space, as links and pictures of its pages name them."""
+"""Files of a space that its pages link to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from octavo.data.live import Live
 from octavo.documents import links
 
 MOST_FILES = 1000
-"""How many files of a space are read to find one by its name."""
+"""Files of a space that are listed to find a file by its name."""
 
 
 async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
-    """The file of a link, by its id, its path or its name. None for an id that is none. Raises ApiError."""
+    """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
+    loaded."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)

@@ -1,4 +1,4 @@
-"""A text as it will look once it is sent."""
+"""Preview of a comment or a page that is still being written."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from octavo.tui.terminal.textual_internals import is_being_removed
 
 
 def preview(text: str) -> PageView:
-    """A page view of markdown that is still being written."""
+    """Return a page view of Markdown text."""
     view = PageView()
 
     async def show() -> None:
-        markdown = await asyncio.to_thread(
-            keep_quoted_lines, text
-        )  # of a megabyte of quotes it takes longer than a key may
+        markdown = await asyncio.to_thread(keep_quoted_lines, text)  # In a thread: slow for a megabyte of quotes.
         if not is_being_removed(view):
             view.show_markdown(markdown, key="preview")
 

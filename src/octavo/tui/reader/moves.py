@@ -1,4 +1,5 @@
-"""Places on the lines of a pane, and the ways from one to another. These functions change nothing but the lines they lay out."""
+"""Line positions in a reader, and functions that compute one position from another. Their only side effect is the
+layout of lines."""
 
 from __future__ import annotations
 
@@ -11,28 +12,28 @@ from octavo.tui.render.virtual_lines import VirtualLines
 
 Lines = VirtualLines[Any]
 Bring = Literal["near", "top", "third"]
-"""Where a block is brought: into view by the shortest way; below the first row; a third down the pane, unless the block is
-in the upper two thirds already."""
+"""Where a block is scrolled to: `near`, by the shortest way into view; `top`, below the first row; `third`, a third
+down the reader unless the block is in the upper two thirds."""
 
 
 class Top(NamedTuple):
-    """A place on the lines of a pane, usually of its first row. Lines that are laid out above it do not move it."""
+    """A line of a unit, usually that of the first row. Layout of lines above does not change it."""
 
     unit: int = 0
     line: int = 0
-    """The line of the unit, counted from 0."""
+    """Line within the unit, counted from 0."""
 
 
 START = Top()
 
 
 def line_number(lines: Lines, top: Top) -> int:
-    """Return how many lines are above a place, as far as their number is known."""
+    """Return the number of lines above a position. Estimated if lines above are not laid out."""
     return lines.top(top.unit) + top.line
 
 
 def rows_from(lines: Lines, top: Top, count: int) -> list[tuple[int, int, Line]]:
-    """Return at most `count` lines from a place on, each with its unit and its number in the unit."""
+    """Return at most `count` lines from a position on, each with its unit and its line number in the unit."""
     rows: list[tuple[int, int, Line]] = []
     unit, first = top
     while unit < len(lines) and len(rows) < count:
@@ -44,7 +45,7 @@ def rows_from(lines: Lines, top: Top, count: int) -> list[tuple[int, int, Line]]
 
 
 def moved(lines: Lines, top: Top, step: int) -> Top:
-    """Return the place `step` lines further down, or further up if `step` is negative, but not beyond the first or last unit."""
+    """Return the position `step` lines further down, or up if negative, limited to the first and last unit."""
     unit, line = top.unit, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
@@ -55,7 +56,7 @@ def moved(lines: Lines, top: Top, step: int) -> Top:
 
 
 def lines_from(lines: Lines, top: Top, most: int) -> int:
-    """Return the number of lines from a place to the end. Counting ends at `most`."""
+    """Return the number of lines from a position to the end, at most `most`."""
     count = -top.line
     for unit in range(top.unit, len(lines)):
         count += len(lines.lines(unit))
@@ -65,7 +66,7 @@ def lines_from(lines: Lines, top: Top, most: int) -> int:
 
 
 def distance(lines: Lines, top: Top, place: Top, most: int) -> int:
-    """Return how many lines `place` is below `top`. Negative if it is above. Counting ends beyond `most`."""
+    """Return how many lines `place` is below `top`, negative if above. Counting stops beyond `most`."""
     if place < top:
         return -distance(lines, place, top, most)
     count = -top.line
@@ -77,23 +78,23 @@ def distance(lines: Lines, top: Top, place: Top, most: int) -> int:
 
 
 def end_of(lines: Lines, rows: int) -> Top:
-    """Return the last place from which all rows are filled."""
+    """Return the last position from which all rows are filled."""
     return moved(lines, Top(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows) if len(lines) else START
 
 
 def within(lines: Lines, top: Top, rows: int) -> Top:
-    """Return a place, or the last place from which all rows are filled if that comes before."""
+    """Return a position, or the last position from which all rows are filled if that is further up."""
     top = moved(lines, top, 0)
     return top if lines_from(lines, top, rows) >= rows else min(top, end_of(lines, rows))
 
 
 def above(lines: Lines, place: Top, below: int, rows: int) -> Top:
-    """Return the top that shows `place` in the row `below`, as far as there are lines above and below."""
+    """Return the top that shows `place` in the row `below`, limited by the first and last line."""
     return within(lines, moved(lines, place, -below), rows)
 
 
 def top_showing(lines: Lines, top: Top, rows: int, place: Top, height: int, bring: Bring) -> Top:
-    """Return the top that shows `height` lines from `place` on, brought as `bring` says."""
+    """Return the top that shows `height` lines from `place` on, scrolled as `bring` says."""
     low = distance(lines, top, place, 2 * rows)
     if bring == "third":
         if low < 0 or low + height > 2 * rows // 3:
@@ -106,7 +107,7 @@ def top_showing(lines: Lines, top: Top, rows: int, place: Top, height: int, brin
 
 
 def position_of(lines: Lines, top: Top, width: int) -> ReadingPosition | None:
-    """Return the position of a top in lines of `width` cells, by the block that is there. None if there are no lines."""
+    """Return the reading position of a top, by its block, in lines of `width` cells. None if there are no lines."""
     if not len(lines) or not width:
         return None
     unit, line = moved(lines, top, 0)
@@ -118,7 +119,7 @@ def position_of(lines: Lines, top: Top, width: int) -> ReadingPosition | None:
 
 
 def top_of(lines: Lines, position: ReadingPosition, unit: int, width: int) -> Top:
-    """Return the top that a position stands for in lines of `width` cells, where its block is in `unit`."""
+    """Return the top of a reading position in lines of `width` cells. The block of the position is in `unit`."""
     found = (first for first, _, block in block_ranges(lines.lines(unit)) if block.key == position.top)
     first = next(found, -1) if position.top else -1
     is_same = position.width == width

@@ -1,4 +1,4 @@
-"""A dialog with text to read: a note of the page, reusable content, a specification or a help topic."""
+"""Dialog with text: a footnote, reusable content, a specification or a help topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTE: Commands[NoteSheet] = Commands(
 
 
 class NoteSheet(Dialog[LinkFollowed | None]):
-    """A dialog with text to read. It closes with the link that was followed from it, or with None."""
+    """Dialog with text. Returns the link that was opened in it, or None."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -62,7 +62,7 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         return self.query_one(PageView)
 
     def _fit(self) -> None:
-        """Take as many rows as the note needs."""
+        """Adapt the height of the dialog to its text."""
         view = self._view
         view.galley.lay_out_some(2 * view.rows)
         view.styles.height = max(1, view.galley.total)

@@ -1,5 +1,5 @@
-"""Descriptions of interfaces that blocks of a page name: filed in the organization, or a file of the space, in JSON or
-YAML. No stranger is asked for one. What strangers wrote is read by a program of its own, within bounds."""
+"""OpenAPI specifications of a page: from the organization, or a JSON or YAML file of the space. Other URLs are never
+loaded. Files are untrusted: a child process with limits parses them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
 
 FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
-"""Bytes of a file that is read as a description, and what reading it may take."""
+"""Limits of an OpenAPI file: its size in bytes, and the seconds and bytes of memory to parse it."""
 _MOST_READ = 32 << 20
-"""Bytes of what it says, each name written out where it is referred to."""
+"""Most bytes that the child process may write: references are resolved, so a specification can be larger than its
+file."""
 
 
 async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """What an organization has filed under `slug`, read; or why it cannot be."""
+    """Load the specification that the organization has under a slug. Its `trouble` says why it cannot be loaded."""
     try:
         found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
@@ -42,8 +43,8 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
 async def at_address(
     session: Session, at: OrganizationRef, place: ContentRef | None, target: links.Target
 ) -> Specification:
-    """What is described where an address leads: filed in the organization with that source, or a file of the space at
-    `place`. Else why it is not read."""
+    """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
+    `place`. Its `trouble` says why it cannot be loaded."""
     match target:
         case links.ToUrl(url=url):
             address = url
@@ -79,7 +80,7 @@ async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Sp
 
 
 async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
-    """What a file describes; or why it cannot be read."""
+    """Parse an OpenAPI file. The `trouble` of the result says why it cannot be parsed."""
     try:
         told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
     except OSError as failure:
@@ -99,7 +100,7 @@ async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Speci
 
 
 def _put_together(lines: bytes) -> dict[str, Any] | str:
-    """What a program of `bounded/` read; or the sentence that says why it could not."""
+    """Return the content of the file that the child process parsed, or an error message."""
     whole: dict[str, Any] = {}
     try:
         for line in lines.splitlines():
@@ -113,7 +114,7 @@ def _put_together(lines: bytes) -> dict[str, Any] | str:
             for name in names[:-1]:
                 place = place.setdefault(name, {})
             place[names[-1]] = value
-    except (ValueError, TypeError, AttributeError):  # a file took over the program that reads it
+    except (ValueError, TypeError, AttributeError):  # A malicious file may control the child process.
         return "The file could not be parsed."
     return whole
 
@@ -122,7 +123,7 @@ _NOT_ONE = "{} is not an OpenAPI specification: it has neither an openapi nor a 
 
 
 def _whole(filesystem: object) -> dict[str, Any] | None:
-    """The file of a specification that describes the interface as a whole."""
+    """Return the main file of a specification. None if there is none."""
     files = list(filesystem.values()) if isinstance(filesystem, dict) else filesystem
     for file in [filesystem, *files] if isinstance(files, list) else ():
         file = file.get("specification", file) if isinstance(file, dict) else file

@@ -1,4 +1,5 @@
-"""What a page view shows: a page or its source, set in units, with its threads and the heads of its tables."""
+"""Contents of a page view: a page or its Markdown source, split into units, with thread marks and sticky table
+heads."""
 
 from __future__ import annotations
 
@@ -27,30 +28,30 @@ from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
 MEASURES = (76, 100, 0)
-"""Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
+"""Most cells of a text line: narrow, wide, or 0 for the whole reader. In the whole reader, code does not wrap."""
 Head = tuple[str, str]
-"""The title and the description of a page."""
+"""Title and description of a page."""
 
 
 class PageContents(Contents):
-    """A page, or what there is of it, or its source."""
+    """A page, the parsed beginning of a page, or its Markdown source."""
 
     def __init__(self, pane: Pane, threads: PageThreads, tables: TableReading, late: LateSources) -> None:
         super().__init__(pane)
         self._threads, self._tables, self._late = threads, tables, late
         self.document: Document | None = None
         self.key = ""
-        """What the page on show is called."""
+        """Key of the page that is shown."""
         self.head: Head = ("", "")
         self.is_whole = True
         self.page_units: Sequence[PageUnit] = ()
-        """The units of the page on show, as far as it is read."""
+        """Units of the parsed part of the page."""
         self.sources = deferred_content()
         self.shows_source = False
         self.source_of: Block | None = None
-        """The block whose source the cursor is on."""
+        """Block that was selected when the source was opened."""
         self._source_cut: list[PageUnit] | None = None
-        """The units of the source, once they are asked for."""
+        """Units of the Markdown source. None until they are needed."""
         self._measure = 0
         self._margins: dict[int, int] = {}
 
@@ -59,7 +60,7 @@ class PageContents(Contents):
         return self.document is not None
 
     def next_measure(self) -> None:
-        """Set the lines wider, or narrow again."""
+        """Switch to the next text width."""
         self._measure = (self._measure + 1) % len(MEASURES)
         self.pane.reset()
 
@@ -75,7 +76,7 @@ class PageContents(Contents):
                 look,
                 folds,
                 render_block,
-                # In a narrow pane the mark of a thread beside a wide block is only its sign.
+                # In a narrow reader, a thread mark at a wide block has no count.
                 room=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=whole_code,
                 deferred=sources,
@@ -101,11 +102,11 @@ class PageContents(Contents):
 
     @property
     def size(self) -> int:
-        """The number of characters of the page."""
+        """Number of characters of the page."""
         return len(self.document.source) if self.document is not None else 0
 
     def units(self) -> Sequence[PageUnit]:
-        """The units of the page, as far as it is read, or of its source."""
+        """Return the units of the parsed part of the page, or of its source."""
         if self.document is None:
             return []
         if self.shows_source:
@@ -116,19 +117,21 @@ class PageContents(Contents):
         return self.page_units
 
     def walk(self) -> Iterator[Block]:
-        """All blocks of the page, as far as it is read."""
+        """Yield all blocks of the parsed part of the page."""
         if self.document is not None:
             yield from self.document.walk()
 
     def note(self, label: str) -> Block | None:
-        """The note of the page that has this label."""
-        at_top = self.document.blocks if self.document is not None else ()  # where they are but for odd pages
+        """Return the footnote with a label. None if there is none."""
+        at_top = (
+            self.document.blocks if self.document is not None else ()
+        )  # Footnotes are at the top level of almost all pages.
         blocks = (block for block in chain(at_top, self.walk()) if block.kind == "footnotes")
         notes = (note for block in blocks for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
     def forget_source(self) -> None:
-        """The source is another, or the cursor is on another block of it."""
+        """Discard the units of the Markdown source."""
         self._source_cut = None
 
     def written(self, block: Block) -> str:
@@ -156,7 +159,7 @@ class PageContents(Contents):
     def margin_of(self, unit: int) -> int:
         kept = self._margins.get(unit)
         if kept is None:
-            first = self.together(unit)[0]  # slices of a table stand below one another, and the first has its head
+            first = self.together(unit)[0]  # All slices of a table have the margin of the first, which has the head.
             widest = max((line.width for line in self.pane.galley.lines(first)), default=0)
             wide = widest > self.measure
             room = max(2, self.pane.set_width - widest - MARK)
@@ -172,7 +175,7 @@ class PageContents(Contents):
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
         return [Content(""), *title, *nothing("This page is empty.", "Press J for the next page")]
 
-    # Its blocks, also where they stand beside one another
+    # Selectable blocks
 
     def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         return stops_apart(lines)
@@ -189,7 +192,7 @@ class PageContents(Contents):
     def wide_at(self, stop: Stop) -> Iterable[Block]:
         return self._tables.wide_at(stop)
 
-    # What lies over its lines
+    # Marks and sticky table heads
 
     def covered(self, top: Top) -> int:
         return self._tables.covered(top)
@@ -204,7 +207,7 @@ class PageContents(Contents):
     def veiled(self, strip: Strip, row: int) -> Strip:
         return self._tables.veiled(strip, row)
 
-    # Finding words in it
+    # Find in page
 
     def finder(self) -> TextFinder:
         blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(self.pane.galley.units))
@@ -221,7 +224,7 @@ class PageContents(Contents):
 
 
 def top_blocks(blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
-    """The blocks of a page below its title; `whole`: whether these are all."""
+    """Return the blocks of a page below its title. `whole`: no more blocks follow."""
     title, description = head
     if not blocks or not title:
         return list(blocks)
@@ -232,7 +235,7 @@ def top_blocks(blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Bloc
 
 
 def left_out(blocks: Sequence[Block], head: Head) -> Block | None:
-    """The first heading, when it says no more than the title above it."""
+    """Return the first heading if it repeats the title of the page. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -240,8 +243,8 @@ def left_out(blocks: Sequence[Block], head: Head) -> Block | None:
 
 
 def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """First line, last line and block of all that lines are about. What stands beside one another comes in the order of the
-    page: one column, or one card, after the other."""
+    """Return the blocks of lines, each with its first and last line. Columns and cards follow each other in the order
+    of the page."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     found = [

@@ -1,4 +1,4 @@
-"""The links of a page and all else that opens: folds, tabs, files, pictures, notes, buttons."""
+"""Links of a page, and other blocks that open: expandable blocks, tabs, files, images, footnotes and buttons."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from octavo.documents import links
 
 _LEADING = ("link", "file", "image")
-"""Kinds of spots that have an address."""
+"""Kinds of clickable spans with a URL."""
 
 
 class PageLinks:
-    """What stands on a page and opens."""
+    """Opens the links, tabs and expandable blocks of a page."""
 
     def __init__(self, pane: Reader, contents: PageContents, spots: HotSpots, place: ReadingPlace) -> None:
         self.pane, self.contents, self.spots, self.place = pane, contents, spots, place
 
     def open(self, hot: ClickableSpan, *, outside: bool) -> None:
-        """Open a fold or a tab, go to an anchor, or say that a link was followed."""
+        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links."""
         target = hot.target
         match hot.kind:
             case "fold" | "tab":
@@ -74,7 +74,7 @@ class PageLinks:
                 self.pane.galley.forget(unit)
 
     def _select(self, name: str) -> None:
-        """Show the tabs called `name` all over the page."""
+        """Switch all tabs of the page to the tab `name`."""
         wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
         found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
@@ -85,20 +85,21 @@ class PageLinks:
         self.pane.reset()
 
     def shared(self, target: links.Target) -> Block | None:
-        """What the page includes of a file of shared words."""
+        """Return the include block of reusable content on the page. None if there is none."""
         targets = self.contents.sources.targets
         found = (block for block in self.contents.walk() if block.kind == "include" and block.children)
         return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
     def open_outside(self) -> None:
-        """Open the link of the block under the cursor in the browser, one of several by its letter, else the page."""
+        """Open the link of the selected block in the browser, or the page if it has no link. If it has several, show
+        hints."""
         if hots := self._leading():
             self.spots.open_one(hots, outside=True)
         else:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
     def copy_address(self) -> None:
-        """Copy where the only link of the block under the cursor leads, else the address of the page."""
+        """Copy the URL of the only link of the selected block, otherwise the URL of the page."""
         hots = self._leading()
         one = len({id(hot.clickable) for hot in hots}) == 1
         self.pane.post_message(CopyUrlRequested(hots[0].target, hots[0].kind) if one else CopyUrlRequested("", "page"))

@@ -1,4 +1,4 @@
-"""The page view: one page, read from its blocks, with its threads marked at the blocks they hang on."""
+"""`PageView` shows a page: parsed blocks, thread marks and links."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ FOR_WHOLE = "This key works only while the whole page is shown. Press esc to go 
 
 
 class Excerpt(NamedTuple):
-    """A note or a row of a page, shown over it: some keys are for the whole page."""
+    """Settings of a page view that shows a part of a page, such as a footnote or a table row. Some commands are
+    disabled there."""
 
     first_keys: tuple[str, ...]
-    """The ids the key bar begins with."""
+    """Ids of the first commands in the key bar."""
     why_no_comment: str | None = FOR_WHOLE
-    """Why nothing can be said about it, if so."""
+    """Disabled reason of the comment command. None if it is enabled."""
     has_measure: bool = True
-    """Whether its lines may be made wider."""
+    """True if the text width can be changed."""
     open_spot: Callable[[ClickableSpan, bool], None] | None = None
-    """What is done instead with what is opened in it, and whether that was wanted in the browser."""
+    """Replaces the view's method that opens a clickable span. The second argument is True to open it in the browser."""
 
 
 def _why_nothing(page: PageView) -> str:
@@ -55,13 +56,13 @@ def _why_nothing(page: PageView) -> str:
 
 
 def _in_page(group: Commands[Any]) -> Commands[Any]:
-    """What can be done with a page that is on show."""
+    """Return commands that are disabled in an empty view."""
     find: Callable[[Any], Any] = group.find
     return group.about(lambda page: find(page) if len(page.galley) else None, nothing=_why_nothing)
 
 
 def _in_whole(group: Commands[Any]) -> Commands[Any]:
-    """What can be done with a whole page, not with an excerpt."""
+    """Return commands that are disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
     return group.about(
         lambda page: find(page) if len(page.galley) and page.excerpt is None else None,
@@ -88,7 +89,7 @@ MEASURE: Commands[PageView] = Commands(
 
 
 class PageBlock(CursorBlock):
-    """The block under the cursor of a page: of a table it is a row, which is opened over the page."""
+    """Commands for the selected block of a page. Opening a table row shows it in a dialog."""
 
     def __init__(self, pane: PageView) -> None:
         super().__init__(pane)
@@ -110,7 +111,7 @@ class PageBlock(CursorBlock):
             super().open()
 
     def copy(self) -> None:
-        from octavo.tui.render.openapi import curl_command  # what descriptions of interfaces need takes 10 ms to load
+        from octavo.tui.render.openapi import curl_command  # lazy: OpenAPI, 10 ms
 
         stop = self.pane.cursor.stop()
         if stop is not None and (curl := curl_command(self._page.contents.sources, stop[3])):
@@ -124,7 +125,7 @@ class PageBlock(CursorBlock):
 
 
 class PageView(Reader):
-    """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
+    """Shows a page: `show` takes a parsed document, `show_markdown` takes Markdown."""
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
@@ -154,19 +155,19 @@ class PageView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
         if self.contents.shows_source:
-            first = ("page.source", *first)  # the way back to the rendered page
+            first = ("page.source", *first)  # The key that switches back to the rendered page.
         return (*self.HIT_KEYS, *first) if self.finder.needle else first
 
     @property
     def more_help(self) -> str:
-        """Who turns words round, of a page in a script that is written from right to left."""
+        """Help on right-to-left text, for a page that contains some. Empty otherwise."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
+        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
     class RowWanted(Message):
-        """A row of a table is to be read field by field."""
+        """The user wants to see a table row in a dialog."""
 
         def __init__(self, view: PageView, table: Block, row: Block) -> None:
             super().__init__()
@@ -193,21 +194,21 @@ class PageView(Reader):
         self.links = PageLinks(self, self.contents, self.spots, self.place)
         self.stream = PageStream(self, self.contents, self.place, self.threads)
 
-    # What callers ask and do
+    # For callers
 
     @property
     def document(self) -> Document | None:
-        """The page on show, as far as it is read."""
+        """The page that is shown, as far as it is parsed."""
         return self.contents.document
 
     @property
     def key(self) -> str:
-        """What the page on show is called."""
+        """Key of the page that is shown."""
         return self.contents.key
 
     @property
     def facts(self) -> str:
-        """How far one has read, and what was found, for the status line."""
+        """Share that is read and state of the search, for the status line."""
         hidden = self.galley.total - self.rows
         parts = [f"{min(100, round(100 * self.first_line / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
@@ -217,11 +218,11 @@ class PageView(Reader):
         return " · ".join(parts)
 
     def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a page. While `key` is the same, the place and what is opened are kept."""
+        """Show a parsed page. If `key` is unchanged, the position and expanded blocks are kept."""
         self.stream.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `PageLoaded` follows."""
+        """Parse and show a page: the beginning of a long page first. Post `PageLoaded` when it is complete."""
         document = self.document
         if document is not None and key == self.key and markdown == document.source and self.contents.is_whole:
             self.show(document, title=title, description=description, key=key)
@@ -235,12 +236,12 @@ class PageView(Reader):
         *,
         known: bool = True,
     ) -> None:
-        """Mark the blocks, by their keys, with the number of open threads and of drafts on them: all there are, when
-        those of the page are `known`."""
+        """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
+        still loading."""
         self.threads.set(self.document, threads, drafts, known=known)
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Show an empty view."""
         self.state.settled()
         self.stream.stop_reading()
         self.selection.stop_copying()
@@ -253,7 +254,7 @@ class PageView(Reader):
     def on_unmount(self) -> None:
         self.stream.stop_reading()
 
-    # What is done with it
+    # Called by the base class
 
     def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         super().reset(anchor=anchor, laid=laid)

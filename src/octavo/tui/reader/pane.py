@@ -1,4 +1,5 @@
-"""What the parts of a pane of lines know of it: the pane itself, and what it shows."""
+"""The base of a reader's contents, the placeholder of an empty reader, and constants that the modules of this package
+share."""
 
 from __future__ import annotations
 
@@ -32,20 +33,20 @@ if TYPE_CHECKING:
     from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
 
 Stop = tuple[int, int, int, Block]
-"""Unit, first and last line in it, block."""
+"""A selectable block: its unit, its first and last line in the unit, and the block."""
 MARK = 4
-"""Cells kept free at the right for the mark of a thread: a blank, the sign, a blank, a digit."""
+"""Cells reserved at the right for a thread mark: a blank, the sign, a blank, a digit."""
 STILL = "The rest of this page is still loading."
 
 
 SHORT = 6_000
-"""Characters of a page that is read and laid out at once, without the thread."""
+"""Pages with fewer characters are parsed and laid out on the event loop, without the thread."""
 WAIT = 0.02
-"""Seconds for which the event loop waits for the thread, before the pane shows what it has."""
+"""Seconds that the event loop waits for the thread before the reader shows an incomplete page."""
 
 
 def fail(pane: Pane, error: Exception) -> None:
-    """Raise an error of the thread where the pane handles messages."""
+    """Raise an error of the thread in the reader's message loop."""
 
     def end() -> None:
         raise error
@@ -54,118 +55,119 @@ def fail(pane: Pane, error: Exception) -> None:
 
 
 def no_lines() -> VirtualLines[Any]:
-    """Nothing, in no lines."""
+    """Return an empty sequence of lines."""
     return VirtualLines((), lambda unit: 0, lambda unit: [])
 
 
 class Contents:
-    """What a pane shows: how it is set, and what stands where on its lines. These are the answers for lines of blocks
-    one below the other."""
+    """Content of a reader: how its units are laid out, and which blocks are on each line. This base class is for units
+    below each other."""
 
     margin = 2
-    """The blank cells at the left."""
+    """Blank cells at the left."""
     measure = 0
-    """The cells that lines of text were set in, where they are set in fewer than there are."""
+    """Cells of a text line, if lines are narrower than the reader."""
     is_whole = True
-    """Whether all of it is there."""
+    """True once all of the page is parsed."""
 
     def __init__(self, pane: Pane) -> None:
         self.pane = pane
 
     @property
     def has_any(self) -> bool:
-        """Whether something is on show, even if it is empty."""
+        """True if a page is shown, even an empty page."""
         return True
 
     def units(self) -> Sequence[Any]:
-        """Return the units on show, from the top down."""
+        """Return the units to show, from top to bottom."""
         return ()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        """Return how units are laid out in a pane of `width` cells."""
+        """Return how units are laid out in a reader of `width` cells."""
         raise NotImplementedError
 
     def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        """Return the function that lays out a unit on the event loop. `laid`: units that a thread laid out."""
+        """Return the function that lays out a unit on the event loop. `laid` has the units that a thread laid out."""
         return layout.renderer_with(layout.sources)
 
     def laid_out(self, laid: LaidUnits) -> None:
-        """The pane took what a thread laid out."""
+        """Handle units that a thread laid out."""
 
     def empty_lines(self) -> list[Content]:
-        """What is shown when it is empty."""
+        """Return the message for an empty page."""
         return []
 
     def written(self, block: Block) -> str:
-        """How a block stands in the source, as far as that is known."""
+        """Return the Markdown of a block. Empty if unknown."""
         return ""
 
     def unit_of(self, near: int, key: str) -> int:
-        """The unit that has the block called `key`, or else `near`."""
+        """Return the index of the unit with the block `key`, or `near` if there is none."""
         return near
 
     def together(self, unit: int) -> range:
-        """The units that are slices of the block of this one."""
+        """Return the indices of all slices of the block that `unit` is a slice of."""
         return range(unit, unit + 1)
 
     def margin_of(self, unit: int) -> int:
-        """The blank cells at the left of a unit."""
+        """Return the blank cells at the left of a unit."""
         return self.margin
 
     def relaid(self) -> None:
-        """Lines are others than before."""
+        """Clear caches that depend on the lines."""
 
-    # The blocks on its lines
+    # Selectable blocks
 
     def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        """First line, last line and block of what lines are about."""
+        """Return the blocks of a unit's lines, each with its first and last line."""
         return block_ranges(lines)
 
     def has_stops(self, unit: int) -> bool:
-        """Whether a unit may have any: others are left out without being set."""
+        """Return False if a unit cannot have selectable blocks. The cursor skips such units without laying them out."""
         return True
 
     def block_at(self, line: Line, cell: int) -> Block | None:
-        """What a line is about at a cell."""
+        """Return the block at a cell of a line."""
         return line.block
 
     def bar_at(self, line: Line, inside: Container[int]) -> int | None:
-        """Where the bar stands on a line, counted from its first cell, if the block it is about is `inside`."""
+        """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
+        not in `inside`."""
         return -2 if id(line.block) in inside else None
 
     def reachable(self, found: list[Stop]) -> list[Stop]:
-        """Those of the stops on show that the cursor comes to by scrolling."""
+        """Return the visible blocks that scrolling may select."""
         return found
 
     def thread_at(self, stop: Stop) -> Block | None:
-        """The block an open thread hangs on that is shown at a stop."""
+        """Return the block with an open thread that is shown at a selectable block. None if there is none."""
         return None
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
-        """The blocks at a stop that may be too wide."""
+        """Return the blocks at a selectable block that may be wider than the reader."""
         return (stop[3],)
 
-    # What lies over its lines
+    # Marks and sticky table heads
 
     def covered(self, top: Top) -> int:
-        """Return how many of the first rows are covered when `top` is in the first."""
+        """Return how many rows the sticky table head covers when `top` is in the first row."""
         return 0
 
     def before_painting(self) -> None:
-        """A frame is about to be painted."""
+        """Prepare for the next frame."""
 
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        """The strip of a line with what is marked at it."""
+        """Return the strip of a line with its thread marks."""
         return strip
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        """The strip of a row with what covers it."""
+        """Return the strip of a row, or of the sticky table head that covers the row."""
         return strip
 
-    # Finding words in it
+    # Find in page
 
     def finder(self) -> TextFinder:
-        """What is searched: the words of all lines."""
+        """Return the searchable text: that of all lines."""
 
         def shown(unit: int) -> Block:
             rows = [
@@ -175,57 +177,43 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(self.pane.galley))
-        return TextFinder(((unit, shown(unit)) for unit in units), letters=1)  # to set one takes long
+        return TextFinder(((unit, shown(unit)) for unit in units), letters=1)  # Laying out a single unit may take long.
 
     def unfold(self, find: Match) -> bool:
-        """Open what hides a find. True when anything was closed."""
+        """Expand blocks that hide a match. Return True if any was collapsed."""
         return False
 
     def is_hidden(self, find: Match, known: dict[tuple[int, int], bool]) -> bool:
-        """Whether a find stands in something closed; `known` is kept while many are asked of."""
+        """Return True if a collapsed block hides a match. `known` is a cache for several calls."""
         return False
 
 
 class Pane(Protocol):
-    """A pane of lines that are set only where one looks."""
-
     galley: VirtualLines[Any]
-    """Its lines."""
     set_width: int
-    """The width they were set in."""
     changes: int
-    """How often what it shows has changed."""
     top: Top
-    """The place in the first row."""
     moved_at: float
-    """When one last moved in it, by `time.perf_counter`."""
     folds: Folds
     is_outdated: bool
-    """Whether all was to be laid out while the pane was hidden, and had no width."""
 
     @property
-    def state(self) -> PaneState:
-        """What it shows while it has no lines."""
+    def state(self) -> PaneState: ...
 
     @property
-    def contents(self) -> Contents:
-        """What it shows."""
+    def contents(self) -> Contents: ...
 
     @property
-    def look(self) -> Styles:
-        """The look that the theme gives."""
+    def look(self) -> Styles: ...
 
     @property
-    def ground(self) -> Style:
-        """The style of what has no style of its own."""
+    def ground(self) -> Style: ...
 
     @property
-    def pane_width(self) -> int:
-        """The cells of a row."""
+    def pane_width(self) -> int: ...
 
     @property
-    def rows(self) -> int:
-        """How many rows are on show."""
+    def rows(self) -> int: ...
 
     @property
     def visual_style(self) -> VisualStyle: ...
@@ -245,14 +233,11 @@ class Pane(Protocol):
     def app(self) -> App[Any]: ...
 
     @property
-    def first_line(self) -> int:
-        """The number of lines above the first row, as far as it is known."""
+    def first_line(self) -> int: ...
 
-    def go(self, top: Top) -> None:
-        """Bring a place into the first row, as far as there are lines below."""
+    def go(self, top: Top) -> None: ...
 
-    def tell_length(self) -> None:
-        """Tell the scroll bar how many lines there are, and which is in the first row."""
+    def tell_length(self) -> None: ...
 
     def call_later(self, callback: Callable[..., Any], *args: Any) -> bool: ...
 
@@ -264,88 +249,75 @@ class Pane(Protocol):
 
     def refresh_bindings(self) -> None: ...
 
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show. `laid`:
-        units that a thread laid out."""
+    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None: ...
 
-    def relaid(self) -> None:
-        """Lines are others than before."""
+    def relaid(self) -> None: ...
 
-    def change(self, unit: int) -> None:
-        """One unit looks different now, with the other slices of its block."""
+    def change(self, unit: int) -> None: ...
 
-    def repaint(self) -> None:
-        """What lies over the lines is different now."""
+    def repaint(self) -> None: ...
 
-    def tell(self) -> None:
-        """Say, once the frame is drawn, that something moved, or how much there is."""
+    def tell(self) -> None: ...
 
-    def work_soon(self) -> None:
-        """Lay out what nobody has looked at, and go on with what is done between keys."""
+    def work_soon(self) -> None: ...
 
-    def explain(self, sentence: str) -> None:
-        """Say why something cannot be done."""
+    def explain(self, sentence: str) -> None: ...
 
     # What lies over its lines
 
-    def before_painting(self) -> None:
-        """A frame is about to be painted."""
+    def before_painting(self) -> None: ...
 
-    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        """The strip of a line with what is marked at it."""
+    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip: ...
 
-    def veiled(self, strip: Strip, row: int) -> Strip:
-        """The strip of a row with what lies over all else."""
+    def veiled(self, strip: Strip, row: int) -> Strip: ...
 
-    def foot(self) -> tuple[int, Strip] | None:
-        """A row that is covered, and what covers it."""
+    def foot(self) -> tuple[int, Strip] | None: ...
 
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
-        """Something on the page was opened; `outside`: in the browser."""
+    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None: ...
 
 
 def is_at_end(pane: Pane) -> bool:
-    """Return whether the last line is in view."""
+    """Return True if the last line is in view."""
     return lines_from(pane.galley, pane.top, pane.rows + 1) <= pane.rows
 
 
 def drop_lines(pane: Pane) -> None:
-    """Leave a pane without lines."""
+    """Remove all lines from a reader."""
     pane.galley, pane.top = no_lines(), START
 
 
 class PaneState:
-    """Whether what a pane shows is on its way, or did not come. What is on show is never taken away for that."""
+    """Message of a reader that has no content: loading, failed or removed. Visible content is never replaced by a
+    message."""
 
     def __init__(self, pane: Pane, widget: Widget) -> None:
-        """`widget` is the pane."""
         self.pane, self._widget = pane, widget
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
         self._left: tuple[str, str] | None = None
 
     def wait_for(self, what: str) -> None:
-        """Say that `what` is loading, if nothing is on show yet."""
+        """Show that `what` is loading, unless a page is shown."""
         self._failure = self._left = None
         if not self.pane.contents.has_any and self._waiting is None:
             self._waiting = Waiting(self._widget, what)
             self.pane.repaint()
 
     def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, if nothing is on show yet."""
+        """Show an error and its cause, unless a page is shown."""
         self.settled()
         if not self.pane.contents.has_any:
             self._failure = (what, cause)
         self.pane.repaint()
 
     def leave(self, why: str, hint: str) -> None:
-        """Say why what was on show is not any more, and what can be done."""
+        """Show why the page is no longer available, and a hint."""
         self.settled()
         self._left = (why, hint)
         self.pane.repaint()
 
     def settled(self) -> None:
-        """Nothing is awaited any more, and nothing failed."""
+        """Remove the message."""
         self._failure = self._left = None
         if self._waiting is not None:
             self._waiting.stop()
@@ -353,20 +325,20 @@ class PaneState:
 
     @property
     def has_failed(self) -> bool:
-        """Whether it is said that something did not load."""
+        """True if an error is shown."""
         return self._failure is not None
 
     @property
     def awaited(self) -> str:
-        """What is said to be loading. Empty when nothing is."""
+        """Name of the page that is loading. Empty if none is loading."""
         return self._waiting.what if self._waiting is not None else ""
 
     def why_empty(self, otherwise: str) -> str:
-        """Why no key can do anything in a pane that shows nothing: it is still loading, or `otherwise`."""
+        """Return why keys are disabled in an empty reader: the page is still loading, or `otherwise`."""
         return f"Still loading {self.awaited}." if self._waiting is not None else otherwise
 
     def lines(self) -> list[Content]:
-        """What is shown while there is nothing to show."""
+        """Return the lines of the message."""
         if self._failure is not None:
             return failed(*self._failure, self._widget.app)
         if self._waiting is not None:

@@ -1,4 +1,4 @@
-"""An image of a page, as large as the terminal allows, with its type, size and alternative text."""
+"""Dialog that shows an image of a page as large as the terminal allows, with its type, size and alternative text."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 SETTLED = 0.15
-"""Seconds after which a terminal that was resized has its size."""
+"""Seconds after a resize before the image is drawn in its new size."""
 
 
 _LOOKING = Content.styled("Loading the image…", "$octavo-muted")
-"""What is said from the first frame on, until it is known what is loaded."""
+"""Message until the location of the image is known."""
 
 
 class Canvas(Widget):
-    """A picture in the middle of its room, or a sentence in its place."""
+    """Shows a centered image, or a message in its place."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")
@@ -52,12 +52,11 @@ class Canvas(Widget):
         self._said: Content = _LOOKING
 
     def say(self, words: Content) -> None:
-        """Show words instead of a picture."""
+        """Show a message."""
         self._rows, self._said = [], words
         self.refresh()
 
     async def show(self, picture: ScaledPicture) -> None:
-        """Show a picture."""
         self._rows, self._said = await asyncio.to_thread(_strips, picture), Content("")
         self.refresh()
 
@@ -117,7 +116,7 @@ PICTURE: Commands[PictureScreen] = Commands(
 
 
 class PictureScreen(Dialog[None]):
-    """One of the pictures of a page, and the way to the others."""
+    """Shows an image of a page. Keys go to the next and previous image of the page."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -134,10 +133,10 @@ class PictureScreen(Dialog[None]):
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
         self.place: Place | None = None
-        """Where the picture on show is, once that is known."""
+        """Location of the image. None until it is known."""
         self._data: bytes | None = None
         self._asks = False
-        """Whether it waits to be told that another site may be asked."""
+        """True while the user has not allowed to load an external image."""
 
     @property
     def shell(self) -> Shell:
@@ -145,12 +144,12 @@ class PictureScreen(Dialog[None]):
 
     @property
     def picture(self) -> ImageReference:
-        """The picture on show."""
+        """The image that is shown."""
         return self.pictures[self.index]
 
     @property
     def src(self) -> str:
-        """Its address on the ground there is."""
+        """URL of the image for the current theme, dark or light."""
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
@@ -229,7 +228,7 @@ class PictureScreen(Dialog[None]):
         finer = graphics.CELL[0] if paints else 1
         made = await small(self._data, width, height, self.canvas.styles.background.rgb, finer=finer)
         self._say_facts(made)
-        await self.query("#painted").remove()  # not before: to make it in another size takes as long as the first time
+        await self.query("#painted").remove()  # Only now: decoding it in another size takes long.
         if made.trouble:
             self._refuse(made.trouble)
         elif paints:
@@ -277,7 +276,7 @@ class PictureScreen(Dialog[None]):
 
     @property
     def waits_to_load(self) -> bool:
-        """Whether it waits to be told that another site may be asked."""
+        """True while the user has not allowed to load an external image."""
         return self._asks
 
     def load(self) -> None:
@@ -311,7 +310,7 @@ class PictureScreen(Dialog[None]):
 
 
 def look_at(app: Shell, view: PageView, src: str) -> None:
-    """Show the picture that the page in a view calls `src`, and the way to its others."""
+    """Show the image `src` of a page, with the other images of the page."""
     targets, document = view.contents.sources.targets, view.document
     if targets is None or document is None:
         return

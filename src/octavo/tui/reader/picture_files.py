@@ -1,4 +1,4 @@
-"""Pictures brought here: where their bytes are, fetched under limits, and made small by a program of its own."""
+"""Images of a page: downloaded with limits, and decoded and scaled by a child process."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 PICTURE_BYTES = 15 << 20
-"""Bytes of a picture that is shown."""
+"""Most bytes of an image."""
 SECONDS = 10.0
-"""In which all of it has to be here."""
+"""Most seconds to download an image."""
 DECODING, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
-"""Of a picture in half blocks: more take longer to paint than one wants to wait for a key."""
+"""Most cells of an image that is drawn with half blocks: more cells take too long to paint."""
 _HEAD = 4096
 _TOO_MUCH, _NOT_ALL = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
 class NotShown(Exception):
-    """An image cannot be shown. The message is a sentence that says why."""
+    """An image cannot be shown. The message says why."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the bytes of a picture are."""
+    """Location of an image."""
 
     url: str
     name: str
     file: File | None = None
-    """What the space knows of it; None for a picture from elsewhere."""
+    """File of the space. None for an external image."""
 
     @property
     def host(self) -> str:
-        """Who is asked for a picture from elsewhere; nothing for a file of the space."""
+        """Host of an external image. Empty for a file of the space."""
         return "" if self.file is not None else urlsplit(self.url).netloc
 
     @property
     def kept_as(self) -> str:
-        """What tells it from others: addresses of files come with signatures that change."""
+        """Cache key. The URLs of files contain signatures that change."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
 async def place_of(session: Session, at: ContentRef, target: links.Target) -> Place:
-    """Where a picture is that a page at `at` shows. Raises NotShown and ApiError."""
+    """Return the location of an image on a page. Raise NotShown or ApiError if there is none."""
     match target:
         case links.ToFile(name=name):
             file = await file_of(session.live, at, target)
@@ -79,12 +79,12 @@ async def place_of(session: Session, at: ContentRef, target: links.Target) -> Pl
 
 
 async def kept(session: Session, place: Place) -> bytes | None:
-    """The bytes of a picture that was looked at before."""
+    """Return the cached bytes of an image. None if it is not cached."""
     return await asyncio.to_thread(session.pictures.get, place.kept_as)
 
 
 async def bring(session: Session, place: Place) -> bytes:
-    """The bytes of a picture. Raises NotShown and ApiError."""
+    """Download an image and cache it. Raise NotShown or ApiError if it cannot be downloaded."""
     data = bytearray()
     try:
         async with asyncio.timeout(SECONDS), aclosing(session.download(place.url, PICTURE_BYTES)) as chunks:
@@ -98,7 +98,8 @@ async def bring(session: Session, place: Place) -> bytes:
 
 
 async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int], *, finer: int = 1) -> ScaledPicture:
-    """A picture as it fits into cells of a terminal, two pixels to each, or `finer` times as many in each direction."""
+    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `finer` times as many in
+    each direction."""
     width, height = max(1, columns) * finer, max(1, rows) * 2 * finer
     while width * height > 2 * MOST_CELLS * finer * finer:
         width, height = width * 19 // 20, height * 19 // 20
@@ -115,7 +116,8 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
 
 
 class _About(BaseModel):
-    """What the program that decodes says of a picture. It worked on what strangers wrote, and may say anything."""
+    """Header that the child process writes before the pixels. It is untrusted: a malicious image may control the
+    process."""
 
     trouble: SafeLine = ""
     format: SafeLine = ""
@@ -126,7 +128,7 @@ class _About(BaseModel):
 
 
 def read_answer(output: bytes) -> ScaledPicture:
-    """What the program that decodes says, as a picture; or why there is none."""
+    """Return the image that the child process wrote. Its `trouble` says why there is none."""
     head, found, pixels = output.partition(b"\n")
     try:
         about = _About.model_validate_json(head) if found else _About(trouble=_TOO_MUCH)
@@ -147,7 +149,7 @@ def read_answer(output: bytes) -> ScaledPicture:
 
 
 def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
-    """Pictures small enough to stand within their page. Other sites are not asked for theirs."""
+    """Return a cache of thumbnails for images in pages. External images are not downloaded."""
 
     async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
@@ -157,6 +159,6 @@ def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[Thu
                 return None
             return await small(data or await bring(session, place), thumb.columns, thumb.rows, ground)
         except (NotShown, ApiError):
-            return None  # its frame says what there is to say
+            return None  # The frame of the image shows its name.
 
     return AsyncCache(find, capacity=50)

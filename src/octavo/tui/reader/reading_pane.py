@@ -1,4 +1,5 @@
-"""A pane of lines one reads in: they are set only where one looks, and it has a cursor, letters at links and words to find."""
+"""`Reader`, the base of all page views: it scrolls lines that are laid out when they come into view, and has a block
+cursor, link hints and a find bar."""
 
 from __future__ import annotations
 
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
     from octavo.tui.render.unit_layout import LaidUnits
 
 BRIEF, SLICE, EVERY, LATELY = 0.0015, 0.004, 0.01, 0.15
-"""Seconds of work between keys: at a time for `LATELY` after the reader moved, at a time else, and between two times."""
+"""Seconds per slice of background work within `LATELY` seconds after scrolling, per slice otherwise, and between two
+slices."""
 
 
 class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
-    """A pane of lines one reads. A view says what is in them (`contents`) and opens what is opened (`open_spot`)."""
+    """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_spot`."""
 
     DEFAULT_CSS = """
     Reader {
@@ -55,7 +57,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     HIT_KEYS: ClassVar[tuple[str, ...]] = ()
 
     class Moved(Message):
-        """Another part is on show, there is more or less of it all, or the cursor is on another block."""
+        """The reader scrolled, its length changed, or the cursor selected another block."""
 
         def __init__(self, view: Reader) -> None:
             super().__init__()
@@ -66,24 +68,24 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             return self.view
 
     class ReadOn(Message):
-        """`space` was pressed at the end: the reader wants what comes next."""
+        """`space` was pressed at the end of the page: the user wants the next page."""
 
     class BlockChosen(Message):
-        """The reader wants to say something about a block."""
+        """The user wants to comment on a block."""
 
         def __init__(self, block: Block) -> None:
             super().__init__()
             self.block = block
 
     class ThreadWanted(Message):
-        """The reader wants to see what is said about a block."""
+        """The user wants to see the thread on a block."""
 
         def __init__(self, block: Block) -> None:
             super().__init__()
             self.block = block
 
     class Copied(Message):
-        """Something was copied to the clipboard. `what` names it: code, paragraph."""
+        """Text was copied to the clipboard. `what` names it, for example “code” or “paragraph”."""
 
         def __init__(self, text: str, what: str) -> None:
             super().__init__()
@@ -101,16 +103,16 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.changes = 0
         self.top = START
         self._is_told = False
-        """Whether the scroll bar is being told which line is in the first row."""
+        """True while `tell_length` moves the scroll bar."""
         self.moved_at = -1.0
         self.covered_rows = 0
-        """How many rows at the bottom something else stands before."""
+        """Rows at the bottom that another widget covers."""
         self._resizing: Timer | None = None
         self._telling = False
         self.painter = LinePainter(self)
         self.background = BackgroundLayout(self)
         self.is_outdated = False
-        """Whether all was to be laid out while the pane was hidden, and had no width."""
+        """True if the layout changed while the reader was hidden and had no width."""
         self._working: Timer | None = None
         self.cursor: BlockCursor = BlockCursor(self)
         self.finder = FindLine(self, self.painter, self.cursor)
@@ -120,21 +122,22 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """The ids the key bar begins with: while something is searched, those that go from one place to the next."""
+        """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
+        first."""
         return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.finder.needle else self.FIRST_KEYS
 
-    # The look
+    # Styles
 
     @property
     def look(self) -> Styles:
-        """The look that the theme gives."""
+        """Text styles of the theme."""
         if self._look is None:
             self._look = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
         return self._look
 
     @property
     def ground(self) -> Style:
-        """The style of what has no style of its own."""
+        """Style of text without a style of its own."""
         return self.visual_style.rich_style
 
     def notify_style_update(self) -> None:
@@ -148,16 +151,16 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def pane_width(self) -> int:
-        """The cells of a row."""
+        """Width of a row in cells."""
         return self.scrollable_content_region.width
 
     @property
     def rows(self) -> int:
-        """The number of rows in view, without those that something else covers at the bottom."""
+        """Visible rows, without those that are covered at the bottom."""
         return max(1, self.size.height - max(self.covered_rows, self.finder.foot_rows))
 
     def cover(self, rows: int) -> None:
-        """Something else stands before so many rows at the bottom: what is on show is above it, also at the end."""
+        """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
         if rows != self.covered_rows and self.is_running:
             self.covered_rows = rows
             self.tell_length()
@@ -180,8 +183,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             self.reset()
 
     def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show. `laid`:
-        units that a thread laid out."""
+        """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
+        top. `laid` has the units that a thread laid out."""
         self._look = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
@@ -202,14 +205,14 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def relaid(self) -> None:
-        """Lines are others than before."""
+        """Clear caches that depend on the lines."""
         self.cursor.relaid()
         self.finder.relaid()
         self.spots.hints = None
         self.contents.relaid()
 
     def change(self, unit: int) -> None:
-        """One unit looks different now, with the other slices of its block."""
+        """Lay out a unit and the other slices of its block again."""
         for each in self.contents.together(unit):
             self.galley.forget(each)
         self.galley.lines(unit)
@@ -221,14 +224,14 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.work_soon()
 
     def repaint(self) -> None:
-        """What lies over the lines is different now."""
+        """Paint the visible rows again, for example after another block was selected."""
         self.changes += 1
         self.refresh()
 
-    # What is done while nothing else happens
+    # Background work
 
     def work_soon(self) -> None:
-        """Lay out what nobody has looked at, and go on with what is done between keys."""
+        """Lay out units in the background, and continue a search or a copy between keys."""
         if self.painter.was_painted and self.is_running:
             self.background.begin()
         gathers = self.selection.is_gathering and self.contents.is_whole
@@ -248,15 +251,15 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def on_unmount(self) -> None:
         self.background.stop()
 
-    # Which lines are in view
+    # Scrolling
 
     @property
     def first_line(self) -> int:
-        """The number of lines above the first row, as far as it is known."""
+        """Number of lines above the first row. Estimated if lines above are not laid out."""
         return line_number(self.galley, self.top)
 
     def go(self, top: Top) -> None:
-        """Bring a place into the first row, as far as there are lines below."""
+        """Scroll to a position, or as far as there are lines below it."""
         before, self.top = self.top, within(self.galley, top, self.rows)
         if self.top != before:
             self.moved_at = time.perf_counter()
@@ -268,22 +271,22 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.work_soon()
 
     def go_by(self, lines: int) -> None:
-        """Move down by so many lines, or up if negative."""
+        """Scroll down by a number of lines, or up if negative."""
         self.go(moved(self.galley, self.top, lines))
 
     def tell_length(self) -> None:
-        """Tell the scroll bar how many lines there are, and which is in the first row."""
+        """Update the length and the position of the scroll bar."""
         self.top = within(self.galley, self.top, self.rows)
         size = Size(max(self.set_width, 1), self.galley.total + max(0, self.size.height - self.rows))
         self._is_told = True
         if size != self.virtual_size:
             self.virtual_size = size
-            self.tell()  # the share that is read has changed
+            self.tell()  # The status line shows the share above the last row.
         if round(self.scroll_y) != self.first_line:
             self.scroll_to(y=self.first_line, animate=False, immediate=True, force=True)
         self._is_told = False
 
-    # Saying what happens
+    # Messages
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -291,7 +294,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
             self.go(Top(*self.galley.at(round(new_value))))
 
     def tell(self) -> None:
-        """Say, once the frame is drawn, that something moved, or how much there is."""
+        """Post `Moved` after the next refresh."""
         if not self._telling and self.is_running:
             self._telling = True
             self.call_after_refresh(self._tell)
@@ -301,7 +304,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.post_message(self.Moved(self))
 
     def explain(self, sentence: str) -> None:
-        """Say why something cannot be done."""
+        """Show why an action is not possible."""
         if isinstance(self.app, Explains):
             self.app.explain(sentence)
         else:
@@ -310,22 +313,23 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     # Painting
 
     def before_painting(self) -> None:
-        """A frame is about to be painted."""
+        """Prepare for the next frame."""
         self.cursor.before_painting(is_shown=self.spots.hints is None)
         self.contents.before_painting()
 
     def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        """The strip of a line with what was found on it, the bar of the cursor, and what its contents mark at it."""
+        """Return the strip of a line with search matches, the cursor bar, and the marks of its contents."""
         if self.finder.needle and self.finder.finds:
             strip = self.finder.marked(strip, unit, place)
         return self.contents.decorate(self.cursor.barred(strip, unit, line), unit, place, line)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        """The strip of a row with what lies over all else."""
+        """Return the strip of a row with the sticky table head and link hints over it."""
         return self.spots.veiled(self.contents.veiled(strip, row), row)
 
     def foot(self) -> tuple[int, Strip] | None:
-        """A row that is covered, and what covers it."""
+        """Return the number and strip of a row that the find bar or the help for link hints covers. None if neither is
+        shown."""
         return self.finder.foot() if self.spots.hints is None else self.spots.foot()
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -338,7 +342,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Where its characters stand is asked of one row, under the mouse: to say so for all takes as long as painting.
+        # Textual asks for offsets of one row only, under the mouse. Offsets for all rows take as long as painting.
         return self.painter.paint()[y].apply_offsets(0, self.first_line + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -349,14 +353,14 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     @property
     def cursor_region(self) -> Region:
-        """Where the block under the cursor stands on the screen: what nothing may cover."""
+        """Screen region of the selected block: dialogs must not cover it."""
         return self.cursor.region
 
-    # What is typed and clicked
+    # Keyboard and mouse
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """The keys that do something while letters are typed here, for the key bar. Empty while no letters are typed."""
+        """Keys for the key bar while text is typed here. Empty otherwise."""
         return self.finder.typing_keys if self.spots.hints is None else self.spots.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
@@ -382,11 +386,11 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.finder.left()
 
     def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
-        """Something on the page was opened; `outside`: in the browser."""
+        """Open a link, a tab, or another clickable span. `outside`: in the browser."""
 
 
 def _page(pane: Reader) -> int:
-    """Return the lines of a page, of which two stay in view when it is turned."""
+    """Return the lines of a page scroll: two rows remain visible."""
     return max(1, pane.rows - 2)
 
 

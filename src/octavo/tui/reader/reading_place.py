@@ -1,4 +1,5 @@
-"""Where one is on a page, where one was and where one wants to be: coming back there, also while the page still arrives."""
+"""The reading position on a page: headings, anchors, the source view, and positions to restore after navigation or
+while the page is still loading."""
 
 from __future__ import annotations
 
@@ -20,50 +21,50 @@ from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import Command, Commands
 
 _SLICES_WITH_IT = 4
-"""Slices of a block that are looked at for something to stand on: all of them together may take seconds to be set."""
+"""Slices of a block that are searched for a block to select. Laying out all slices may take seconds."""
 
 
 class PendingJump(NamedTuple):
-    """A heading, a block or a note that was asked for and is not read yet, and where one was then. It is no
-    `ReadingPosition`: it has only a name, and there may be nothing of that name."""
+    """A jump to a heading, block or footnote that is not parsed yet, with the reading position when it was
+    requested."""
 
     anchor: str
-    """What it is called; of a note its label."""
+    """Anchor, block key or footnote label."""
     asked_at: ReadingPosition
     by_link: bool = False
-    """Whether a link asks for it: when there is none, that is said."""
+    """True if a link requested the jump: a missing target is then reported."""
     show: Callable[[Block | None], None] | None = None
-    """What is done with a note once it is there, or known to be nowhere."""
+    """Callback for a footnote, called with None if the page has no such footnote."""
 
 
 class ReadingPlace:
-    """Where one is on the page of a pane."""
+    """Reading position on the page of a `PageView`."""
 
     def __init__(self, pane: Pane, contents: PageContents, cursor: BlockCursor, finder: FindLine) -> None:
         self.pane, self.contents, self.cursor, self.finder = pane, contents, cursor, finder
         self.coming_back: tuple[str, ReadingPosition] | None = None
-        """The page one comes back to, and where one was on it, until one is there."""
+        """Key of the page to return to, and the position to restore. None if nothing is to be restored."""
         self._asked_at = ReadingPosition()
-        """Where one was when one asked to come back."""
+        """Reading position when `come_back` was called."""
         self._left_standing: tuple[ReadingPosition, ReadingPosition] | None = None
-        """How the page on show was left, while it is not all read, and where one was put meanwhile."""
+        """The position to restore once the whole page is parsed, and the position until then."""
         self.is_latest = True
-        """Whether the page on show is the latest: while it is not, what is nowhere on it may be on the one that comes."""
+        """False while a newer version of the page is loading: a missing anchor may be in the newer version."""
         self.wanted: PendingJump | None = None
         self._anchors: tuple[Document, dict[str, str]] | None = None
 
     def left(self) -> None:
-        """The page on show is not shown any more."""
+        """Forget positions of the page that was shown."""
         self._left_standing = self._anchors = None
 
     # Headings and blocks
 
     @property
     def current_anchor(self) -> str:
-        """The anchor of the last heading at or above the block under the cursor; empty where there is none.
+        """Anchor of the last heading above or at the selected block. Empty if there is none.
 
-        At the end of a page one scrolled to, it is that of the last block: nothing more can come to the top.
-        """
+        At the end of a scrolled page, this is the anchor of the last visible block: later headings cannot scroll to the
+        top."""
         document, here = self.contents.document, self.cursor.stop()
         if document is None or here is None:
             return ""
@@ -75,7 +76,7 @@ class ReadingPlace:
         return self._anchors[1].get(here[3].key, "")
 
     def go_to_heading(self, step: int) -> None:
-        """Go to the next heading, or the one before."""
+        """Select the next heading, or the previous heading if `step` is negative."""
 
         def may_have(unit: int) -> bool:
             block = units[unit].slice or units[unit].block
@@ -88,10 +89,9 @@ class ReadingPlace:
             self.cursor.put(found, bring="top")
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading that a link to `anchor` leads to, or to the block with that key; to the top if `anchor` is empty.
+        """Go to the heading or the block that `anchor` names, or to the top if `anchor` is empty.
 
-        Returns False if there is none, or none yet.
-        """
+        Return False if there is no such heading or block, or if it is not parsed yet."""
         wanted = anchor.lstrip("#")
         document = self.contents.document
         if document is None:
@@ -106,13 +106,13 @@ class ReadingPlace:
         here = self.here()
         heading = anchors.find_heading(wanted, document.headings)
         if heading is not None and heading.anchor != wanted and not self.contents.is_whole:
-            heading = None  # the heading with exactly this anchor may be still to come
+            heading = None  # A heading with exactly this anchor may follow in the rest of the page.
         block = heading.block if heading is not None else None
         if block is not None and block is left_out(document.blocks, self.contents.head):
             self._go_to_top()
             found = True
         elif block is not None and not self.contents.is_whole:
-            # It can stand at the top once there is more below it.
+            # The heading can scroll to the top only after more lines follow it.
             self.come_back(self.contents.key, ReadingPosition(block.key, 1))
             self._asked_at = here
             self.go_back()
@@ -131,7 +131,7 @@ class ReadingPlace:
         self.pane.tell()
 
     def go_to_block(self, key: str, bring: Bring | None = "top") -> bool:
-        """Put the cursor on a block and bring that on show, opening what hides it."""
+        """Select a block and scroll to it, and expand blocks that hide it. Return False if there is no such block."""
         if self.contents.shows_source:
             self.turn_source()
         tries = _SLICES_WITH_IT
@@ -142,7 +142,7 @@ class ReadingPlace:
                 continue
             if self.pane.folds.reveal(path):
                 self.pane.change(unit)
-            # Some blocks are nothing one stands on: then it is what is in them, or around them.
+            # Some blocks are not selectable: select a block inside or around them.
             around = {block.key for block in path if block.key}
             inside = {block.key for block in path[-1].walk() if block.key}
             stops = self.cursor.stops_of(unit)
@@ -156,17 +156,17 @@ class ReadingPlace:
                 return False
         return False
 
-    # How the page was left
+    # Restore the position of a page that is opened again
 
     @property
     def standing(self) -> ReadingPosition:
-        """How the page is left now."""
+        """Reading position with all expanded blocks, to restore when this page is opened again."""
         if self._left_standing is not None and not self.here().has_moved(self._left_standing[1]):
             return self._left_standing[0]
         return self.here()._replace(folds=deepcopy(self.pane.folds))
 
     def stand(self, as_before: ReadingPosition) -> None:
-        """Be as the page was left, once that part of it is read."""
+        """Restore a reading position, or wait until that part of the page is parsed."""
         if as_before.folds is not None:
             self.pane.folds = deepcopy(as_before.folds)
         units, top = self.pane.galley.units, as_before.top
@@ -184,22 +184,22 @@ class ReadingPlace:
                 self.cursor.put(stop, bring=None)
 
     def stand_again(self) -> None:
-        """Be as the page was left, now that all of it is read, if nobody has moved meanwhile."""
+        """Restore the position again after the whole page is parsed, unless the user has moved."""
         left, self._left_standing = self._left_standing, None
         if left is not None and not self.here().has_moved(left[1]):
             self._stand(left[0])
 
     def here(self) -> ReadingPosition:
-        """Where one is now."""
+        """Return the current reading position."""
         top = position_of(self.pane.galley, self.pane.top, self.pane.set_width) if self.pane.first_line else None
         block = self.cursor.at[1].key if self.cursor.at is not None else ""
         return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
 
-    # Coming back where one was
+    # Restore the position after going back
 
     @property
     def whereabouts(self) -> ReadingPosition | None:
-        """Where one is on the page. None at its top."""
+        """Selected block and its row, to restore later. None at the top of the page."""
         if self.coming_back is not None and self.coming_back[0] == self.contents.key:
             return self.coming_back[1]
         if self._left_standing is not None and not self.here().has_moved(self._left_standing[1]):
@@ -213,12 +213,12 @@ class ReadingPlace:
         return ReadingPosition(stop[3].key, distance(self.pane.galley, self.pane.top, Top(*stop[:2]), self.pane.rows))
 
     def come_back(self, key: str, place: ReadingPosition | None) -> None:
-        """Go to where one was on the page called `key` when it is shown, as soon as that part of it is read."""
+        """Restore a position when the page `key` is shown, as soon as that part of the page is parsed."""
         self.coming_back = (key, place) if place is not None else None
         self._asked_at = ReadingPosition()
 
     def go_back(self) -> None:
-        """Go to where one was, if that is read by now, and nobody has moved meanwhile."""
+        """Restore the position of `come_back`, if that part of the page is parsed and the user has not moved."""
         if self.coming_back is None or self.coming_back[0] != self.contents.key or not len(self.pane.galley):
             return
         wanted, place = self.coming_back
@@ -233,28 +233,29 @@ class ReadingPlace:
             galley, rows = self.pane.galley, self.pane.rows
             if not self.contents.is_whole and lines_from(galley, Top(unit, last), rows) < rows:
                 self.coming_back, self.cursor.at = (wanted, place), cursor
-                return  # it cannot stand where it stood before there is more below it
+                return  # The block cannot scroll to its old row before more lines follow it.
             self.pane.go(above(galley, Top(unit, first), min(max(place.below, first - last), rows - 1), rows))
 
-    # What is asked for before it is read
+    # Jumps to content that is not parsed yet
 
     def with_note(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Do something with a note of the page, or with none, once that is known, if nobody has moved meanwhile."""
+        """Call `show` with a footnote once it is parsed, or with None if there is none. Does nothing if the user has
+        moved."""
         if (note := self.contents.note(label)) is not None or self.contents.is_whole:
             show(note)
-        else:  # notes stand at the end of a page
+        else:  # Footnotes are at the end of a page.
             self.wanted = PendingJump(label, self.here(), show=show)
             self.pane.explain(STILL)
 
     def miss(self, anchor: str) -> None:
-        """Say that a link leads to a heading that is not on this page, unless it may be still to come."""
+        """Report that a link names a missing heading. While the page is loading, report it after the rest is parsed."""
         if self.wanted is not None and self.wanted.anchor == anchor.lstrip("#"):
             self.wanted = self.wanted._replace(by_link=True)
         else:
             self.pane.explain(f"This page has no heading “{anchor.lstrip('#')}”. The heading may have been renamed.")
 
     def look_for_wanted(self) -> None:
-        """Go to what was asked for before it was there, if it is now, and nobody has moved meanwhile."""
+        """Go to the target of a pending jump if it is parsed now, unless the user has moved."""
         wanted, self.wanted = self.wanted, None
         if wanted is None or self.here().has_moved(wanted.asked_at):
             return
@@ -263,10 +264,10 @@ class ReadingPlace:
         elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
             self.miss(wanted.anchor)
 
-    # The source, at the same place
+    # Markdown source
 
     def turn_source(self) -> None:
-        """Show the source of the page, or the page again."""
+        """Switch between the rendered page and its Markdown source, at the same position."""
         if self.contents.document is None:
             return
         self.coming_back = self._left_standing = self.wanted = None
@@ -288,7 +289,7 @@ class ReadingPlace:
             self.pane.refresh_bindings()
 
     def _line_of_source(self) -> int:
-        """The line of the source that stands at the top, or begins the block there."""
+        """Return the source line at the top, or the first source line of the block at the top."""
         if not len(self.pane.galley):
             return 0
         unit, place = self.pane.top
@@ -296,19 +297,19 @@ class ReadingPlace:
         return block.lines[0] + (place if self.contents.shows_source else 0)
 
     def _unit_with(self, line: int) -> tuple[int, int]:
-        """Which unit will have a line of the source, and the first line of that unit."""
+        """Return the index of the unit with a source line, and the first line of that unit."""
         spans = [(unit.slice or unit.block).lines for unit in self.contents.units()]
         return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
 
     def source_known(self) -> None:
-        """All of the page is read of which the source is on show."""
+        """Show the source of the whole page after only its beginning was shown."""
         self.contents.forget_source()
         line = self._line_of_source()
         at, first = self._unit_with(line)
         self.pane.reset(anchor=ReadingPosition(unit=at, place=line - first, width=self.pane.set_width))
 
     def _stand_on(self, key: str) -> None:
-        """Put the cursor on the block called `key`, from the page in its source or back."""
+        """Select the block `key` after a switch between page and source."""
         if not self.contents.shows_source:
             self.go_to_block(key, bring="third")
             return

@@ -1,4 +1,4 @@
-"""One row of a table over the page it stands on."""
+"""Dialog that shows a table row field by field."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _TITLE = 60
 
 
 def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
-    """Show a row of a table over the page."""
+    """Show a table row in a dialog over its page."""
     page = wanted.view
 
     def left(leaving: Leaving | None) -> None:
-        """Stand on the row that was left, and do what was wanted there."""
+        """Select the last row of the dialog on the page, then open the link or comment that was requested."""
         if leaving is None:
             return
         page.place.go_to_block(leaving.row.key, "near")
@@ -54,7 +54,7 @@ ROW: Commands[RecordSheet] = Commands(
 
 
 class RecordSheet(Dialog[Leaving]):
-    """A row of a table, one or more lines for each field. `J` and `K` go to the next and the previous row."""
+    """Dialog for a table row, with one or more lines per field. `J` and `K` go to the next and the previous row."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -95,7 +95,7 @@ class RecordSheet(Dialog[Leaving]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Take as many rows as the fields need."""
+        """Adapt the height of the dialog to its fields."""
         view = self._view
         view.galley.lay_out_some(2 * view.rows)
         view.styles.height = max(3, view.galley.total)
@@ -128,5 +128,5 @@ class RecordSheet(Dialog[Leaving]):
         self._draw()
 
     def leave(self) -> None:
-        """Go back to the row on its page."""
+        """Close the dialog and select its row on the page."""
         self.dismiss(Leaving(self._row))

@@ -1,4 +1,4 @@
-"""A page as the server gave it, shown in a page view."""
+"""Shows a page from the server in a page view."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from octavo.tui.reader.page_view import PageView
 
 
 def show_page(view: PageView, page: Page, key: str) -> None:
-    """Show a page in a view: its Markdown, else the JSON document that stands in its place."""
+    """Show a page: its Markdown, or its JSON document if it has no Markdown."""
     title = f"{sign_of(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
-        from octavo.documents.json_document import read_document  # Markdown is asked for: hardly a page comes without
+        from octavo.documents.json_document import read_document  # lazy: almost every page has Markdown
 
         view.show(read_document(page.document), title=title, description=page.description, key=key)
     else:

@@ -1,4 +1,4 @@
-"""Reads a long page in a thread and shows it in two phases: its first screen, then all of it."""
+"""Loads a page in the thread and shows it in two phases: first screen, then the whole page."""
 
 from __future__ import annotations
 
@@ -29,47 +29,47 @@ if TYPE_CHECKING:
 FIRST = 24
 """Blocks of the first screen."""
 TO_PLACE = 0.06
-"""Seconds for which the first screen waits for the place the reader comes back to, and the page before stays."""
+"""Seconds that the first screen waits for the position to restore. The previous page stays visible."""
 PAINTED = 0.1
-"""Seconds for which the thread waits until the first screen is painted."""
+"""Seconds that the thread waits until the first screen is painted."""
 _FREED_AT_ONCE = 4
 
 
 class PageLoaded(Message):
-    """All of a page is on show."""
+    """The whole page is shown."""
 
 
 class ReadPage(NamedTuple):
-    """A page, or its first screen, with the units it is laid out in."""
+    """A parsed page or its first screen, split into units."""
 
     document: Document
     units: list[PageUnit]
     laid: LaidUnits | None = None
-    """The units that the thread laid out. None if the pane had no width."""
+    """Units that the thread laid out. None if the reader had no width."""
 
 
 class PageReading:
-    """A page that the thread reads: `first` and `whole` are there once they are read."""
+    """A page that the thread parses: `first` and `whole` are set when they are ready."""
 
     def __init__(self, markdown: str, head: Head, key: str, place: str, folds: Folds, *, replaces: bool) -> None:
-        """`place`: the block the reader comes back to, which the first screen waits for. `folds`: what is expanded on it.
-        `replaces`: the page takes the place of the page on show once all of it is read."""
+        """`place`: key of the block to restore, which the first screen waits for. `folds`: expanded blocks. `replaces`:
+        the page on screen stays until the whole page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
-        """How the thread lays out the page. None if it does not."""
+        """Layout for the thread. None if the thread does not lay out the page."""
         self._place = place
         self._units: list[PageUnit] = []
         self._cut = 0
-        """How many blocks are cut into units."""
+        """Number of blocks that are split into units."""
         self.first: ReadPage | None = None
         self.whole: ReadPage | None = None
         self.is_painted = False
-        """Whether the first screen is on the terminal."""
+        """True once the first screen is painted."""
         self.has_first = threading.Event()
-        """Set once the first screen or the whole page is read."""
+        """Set once the first screen or the whole page is ready."""
 
     def steps(self) -> Iterator[None]:
-        """Read the page, and pause after each block."""
+        """Parse the page, and yield after each block."""
         from octavo.documents.parse import IncrementalParse  # lazy: the parser, 30 ms
 
         reading = IncrementalParse(self.markdown)
@@ -90,7 +90,7 @@ class PageReading:
         self.has_first.set()
 
     def _wait_until_painted(self) -> Iterator[None]:
-        """Wait for the first screen: the thread would take turns with the event loop that paints it."""
+        """Wait until the first screen is painted: the thread would slow down the event loop."""
         until = time.perf_counter() + PAINTED
         while not (self.replaces or self.is_painted) and time.perf_counter() < until:
             time.sleep(0.001)
@@ -106,23 +106,24 @@ class PageReading:
 
 
 class PageStream:
-    """Reads a page, and shows what is read."""
+    """Loads and shows the pages of a `PageView`."""
 
     def __init__(self, pane: Reader, contents: PageContents, place: ReadingPlace, threads: PageThreads) -> None:
         self.pane, self.contents, self.place, self.threads = pane, contents, place, threads
         self._reading: PageReading | None = None
         self._work: polite_thread.Work | None = None
         self.to_end: ReadingPosition | None = None
-        """Where the reader was when they went to the end of a page that was not all read."""
+        """Reading position after a jump to the end of an incomplete page. None without such a jump."""
 
     def show(self, document: Document, head: Head, key: str) -> None:
-        """Show a page that is read."""
+        """Show a parsed page."""
         self.stop_reading()
         page = ReadPage(document, list(split_into_units(top_blocks(document.blocks, head, whole=True))))
         self._show_whole(page, head, key, Folds())
 
     def read(self, markdown: str, head: Head, key: str) -> None:
-        """Show the first screen of a page, then all of it. What is on show of the same `key` stays until all is read."""
+        """Show the first screen of a page, then the whole page. A page with the same `key` stays visible until the
+        whole page is parsed."""
         is_on_show = key == self.contents.key and self.contents.document is not None
         before = self._reading
         if is_on_show and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
@@ -153,7 +154,7 @@ class PageStream:
             self._show(reading.first or ReadPage(Document("", (), ""), []), head, key, reading.folds, whole=False)
 
     def steps(self, reading: PageReading) -> Iterator[None]:
-        """Read a page in the thread, and let the pane show it."""
+        """Parse a page in the thread, and show it on the event loop."""
         is_told = False
         for _ in reading.steps():
             if reading.first is not None and not is_told:
@@ -166,7 +167,7 @@ class PageStream:
         fail(self.pane, error)
 
     def _show(self, page: ReadPage, head: Head, key: str, folds: Folds, *, whole: bool) -> None:
-        """Show a page, or the first screen of it."""
+        """Show a page or its first screen."""
         pane, contents, document = self.pane, self.contents, page.document
         same = key == contents.key and contents.document is not None
         if same and document is contents.document and head == contents.head and not pane.state.has_failed:
@@ -191,7 +192,7 @@ class PageStream:
         pane.reset(anchor=anchor, laid=page.laid)
         pane.finder.content_changed()
         self.threads.read(document)
-        if self.place.wanted is not None and not same:  # asked for before anything was on show
+        if self.place.wanted is not None and not same:  # The jump was requested before the first page was shown.
             self.place.go_to_anchor(self.place.wanted.anchor)
         pane.refresh_bindings()
         pane.tell()
@@ -201,7 +202,7 @@ class PageStream:
         self._all_read(page.document)
 
     def _all_read(self, document: Document) -> None:
-        """All of the page is on show."""
+        """Restore positions and post `PageLoaded` after the whole page is shown."""
         self.threads.read(document)
         self.place.look_for_wanted()
         self.place.go_back()
@@ -211,36 +212,36 @@ class PageStream:
         self.pane.post_message(PageLoaded())
 
     def go_to_end(self) -> None:
-        """Go to the end, and again once all is read, if nobody has moved meanwhile."""
+        """Scroll to the end, and again once the whole page is shown, unless the user has moved."""
         self.pane.cursor.go_to_edge(1)
         self.to_end = self.place.here() if self.is_reading else None
 
     def painted(self) -> None:
-        """The first screen is painted: let the thread go on."""
+        """Let the thread continue after the first screen is painted."""
         if self._reading is not None:
             self._reading.is_painted = True
 
     def stop_reading(self) -> None:
-        """What was being read is not wanted any more."""
+        """Cancel the page that is loading."""
         if self._work is not None:
             self._work.stop()
         self._reading = self._work = None
 
     def leave(self) -> None:
-        """The page on show is not shown any more. The thread frees it: to free a long page takes long."""
+        """Free the page that was shown. The thread does it: freeing a long page is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT:
             left: list[object] = [*document.blocks, *self.pane.galley.kept, *self.contents.page_units]
             free = partial(polite_thread.thread.begin, _free(left), self._failed, soon=False)
-            self.pane.call_later(free)  # not before the pane has another page: who drops a block last frees it
+            self.pane.call_later(free)  # Later: the reader still refers to the blocks now.
         self.place.left()
 
     @property
     def is_reading(self) -> bool:
-        """Whether a page is being read."""
+        """True while a page is loading."""
         return self._reading is not None
 
     def _take_first(self, reading: PageReading) -> None:
-        """Show the first screen of what is being read, if the event loop did not wait for it."""
+        """Show the first screen, if the event loop did not wait for it."""
         first, contents = reading.first, self.contents
         if reading is not self._reading or first is None or reading.replaces or contents.page_units:
             return
@@ -251,7 +252,7 @@ class PageStream:
         self.pane.tell()
 
     def _take_whole(self, reading: PageReading) -> None:
-        """Show all of what was being read."""
+        """Show the whole page."""
         whole, contents, pane = reading.whole, self.contents, self.pane
         if reading is not self._reading or whole is None:
             return

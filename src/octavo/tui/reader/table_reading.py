@@ -1,4 +1,4 @@
-"""Reading the tables of a page row by row: a row opens as a record, the head of a long table stays on show."""
+"""Tables of a page: which table and row a selected block belongs to, and the sticky head of a long table."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import ClickableSpan, Line
 
 _HIGHEST = 4
-"""Lines of a head that stay on show at most, and no more than a quarter of the rows."""
+"""Most lines of a sticky head. It also covers at most a quarter of the rows."""
 
 
 class Leaving(NamedTuple):
-    """How a row was left: on which one, what of it was opened, whether something is to be said about it."""
+    """Result of the dialog for a table row: the last row, and the link or comment that was requested."""
 
     row: Block
     opened: ClickableSpan | None = None
@@ -30,33 +30,34 @@ class Leaving(NamedTuple):
 
 
 class TableReading:
-    """The tables of a page."""
+    """Tables of a page."""
 
     def __init__(self, pane: Pane) -> None:
         self.pane = pane
         self._head_over: tuple[int, Sequence[Line], int] = (0, (), 0)
-        """The unit and the lines of the head that lies over the first rows, while its own place is above."""
+        """Unit, lines and width of the sticky table head."""
 
     def path_to(self, stop: Stop) -> list[Block]:
-        """The blocks around the one of a stop, outermost first, and that itself."""
+        """Return the blocks around a selectable block, outermost first, and the block itself."""
         unit = self.pane.galley.units[stop[0]]
         return [whole_block(each) for each in path_to_block(unit.slice or unit.block, stop[3].key)] or [stop[3]]
 
     def table_of(self, stop: Stop) -> Block | None:
-        """The table of which the stop is a row."""
+        """Return the table that contains a row. None if the block is not a row."""
         if stop[3].kind != "row":
             return None
         return next((block for block in reversed(self.path_to(stop)) if block.kind == "table"), None)
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
-        """A stop and the tables around it, which may be too wide."""
+        """Return a selectable block and the tables around it: these may be wider than the reader."""
         return (stop[3], *(block for block in self.path_to(stop) if block.kind == "table"))
 
     # The head of a long table
 
     def _head_at(self, top: Top) -> tuple[int, Sequence[Line], int]:
-        """The unit and the lines of the head of the table of which a row is at the top, if that is above and not high; and
-        how wide the table is."""
+        """Return the unit, the lines and the width of the head of the table whose rows are at the top.
+
+        No lines are returned if the head itself is visible or too high."""
         none: tuple[int, Sequence[Line], int] = (0, (), 0)
         if not len(self.pane.galley):
             return none
@@ -79,7 +80,7 @@ class TableReading:
         return unit, head, lines[rule].width
 
     def _first_slice(self, unit: int) -> int:
-        """The unit with the head of the table that a unit begins within."""
+        """Return the index of the unit with the head of the table that a unit begins with."""
         inner = self._table_in(unit)
         if inner is None:
             return unit
@@ -87,7 +88,7 @@ class TableReading:
         return next((each for each, cut in slices if cut and cut.is_first and cut.whole is inner.whole), unit)
 
     def _table_in(self, unit: int) -> SliceBounds | None:
-        """Where in a table lies the slice of it that a unit begins with."""
+        """Return the bounds of the table slice that a unit begins with. None if it begins with another block."""
         block = self.pane.galley.units[unit].slice
         while block is not None and block.kind != "table":
             at = self.pane.folds.chosen_tab(block) if block.kind == "tabs" else 0
@@ -95,11 +96,11 @@ class TableReading:
         return slice_bounds(block) if block is not None else None
 
     def before_painting(self) -> None:
-        """A frame is about to be painted."""
+        """Prepare for the next frame."""
         self._head_over = self._head_at(self.pane.top)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        """The strip of a row, or of the head that lies over it."""
+        """Return the strip of a row, or of the table head that covers the row."""
         unit, head, wide = self._head_over
         if row < len(head):
             look, margin = self.pane.look, self.pane.contents.margin_of(unit)
@@ -109,7 +110,7 @@ class TableReading:
         return strip
 
     def covered(self, top: Top) -> int:
-        """Return how many of the first rows the head of a table covers when `top` is in the first."""
+        """Return how many rows the sticky table head covers when `top` is in the first row."""
         return len(self._head_at(top)[1])
 
 

@@ -1,4 +1,4 @@
-"""The words that are selected in a pane, without the borders, bars and bullets around them."""
+"""Text selection in a reader: highlights selected text and copies it without borders, bars and bullets."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.terminal.clipboard import COPIED_BYTES
 
 AT_ONCE = 0.015
-"""Seconds in which what is selected is copied at once. What takes longer is gathered a slice at a time between keys."""
+"""Seconds in which selected text is copied immediately. Longer text is collected between keys."""
 
 
 class CopiedLater(SkipAction):
-    """Not all that is to be copied is gathered yet: it is copied once it is."""
+    """The selected text is not collected yet. It is copied later."""
 
 
 class CopiesLater(Screen[None]):
-    """A screen whose panes may take long to say what is selected in them: it is copied as soon as they know."""
+    """Screen whose readers may need time to collect selected text. The text is copied once it is complete."""
 
     def action_copy_text(self) -> None:
-        with suppress(CopiedLater):  # they say so
+        with suppress(CopiedLater):  # The reader notifies the user.
             super().action_copy_text()
 
 
 class Gathering:
-    """The words of what is selected, as far as they are gathered."""
+    """Collects the text of a selection."""
 
     def __init__(self, selection: Selection, galley: VirtualLines[Any]) -> None:
         self.selection, self.galley = selection, galley
@@ -56,11 +56,11 @@ class Gathering:
         return "\n".join(self._words)
 
     def go_on(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Gather for so long. True when nothing more is to be gathered of the lines there are."""
+        """Collect text for a number of seconds. Return True after the last line of the selection, or of the lines there
+        are."""
         until, galley = time.perf_counter() + seconds, self.galley
-        while (
-            self._next < len(galley) and self._next <= self._last and self._size <= COPIED_BYTES
-        ):  # more cannot be copied
+        # The clipboard takes no more than COPIED_BYTES.
+        while self._next < len(galley) and self._next <= self._last and self._size <= COPIED_BYTES:
             unit, self._next = self._next, self._next + 1
             start = self._start if unit == self._first else None
             end = self._end if unit == self._last else None
@@ -75,20 +75,19 @@ class Gathering:
 
     @property
     def needs_more(self) -> bool:
-        """Whether lines that come below those there are belong to it."""
+        """True if the selection continues below the lines that exist so far."""
         return self._last >= len(self.galley) and self._size <= COPIED_BYTES
 
 
 class TextSelection:
-    """What is selected in a pane: it is marked, and its words can be copied."""
+    """Selected text of a reader."""
 
     def __init__(self, pane: Pane, copied: Callable[[str], object]) -> None:
-        """`copied` is told of what is copied later than it was asked for."""
         self.pane, self.copied = pane, copied
         self._gathering: Gathering | None = None
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
-        """Rows, the first of which shows `line`, with what is selected in them marked."""
+        """Return strips with the selected text highlighted. `line` is the line number of the first strip."""
         selection = self.pane.text_selection
         if selection is None:
             return strips
@@ -96,7 +95,7 @@ class TextSelection:
         return [_selected(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
     def words_of(self, selection: Selection) -> tuple[str, str] | None:
-        """The words that are selected. Raises CopiedLater when it takes long to find them: then they are copied later."""
+        """Return the selected text. Raise CopiedLater if it takes long to collect: then the text is copied later."""
         if self._gather(selection, AT_ONCE if isinstance(self.pane.screen, CopiesLater) else math.inf):
             gathering, self._gathering = self._gathering, None
             return (gathering.words, "\n") if gathering is not None and len(self.pane.galley) else None
@@ -105,7 +104,7 @@ class TextSelection:
         raise CopiedLater
 
     def _gather(self, selection: Selection, seconds: float) -> bool:
-        """Gather the words of what is selected, for so long. True when all are."""
+        """Collect selected text for a number of seconds. Return True once it is complete."""
         known, contents = self._gathering, self.pane.contents
         if known is None or known.selection != selection or known.galley is not self.pane.galley:
             known = self._gathering = Gathering(selection, self.pane.galley)
@@ -113,21 +112,21 @@ class TextSelection:
         return done and (contents.is_whole or not known.needs_more)
 
     def stop_copying(self) -> None:
-        """What is on show is left: what is not copied of it yet is not copied any more."""
+        """Cancel a copy that is not complete when the user leaves the page."""
         if self._gathering is not None:
             self._gathering = None
             self.pane.explain("Nothing was copied: you left the page before the selection was loaded.")
 
     @property
     def is_gathering(self) -> bool:
-        """Whether something is to be copied once its words are known."""
+        """True while selected text is collected for a copy."""
         return self._gathering is not None
 
     def gather_on(self, seconds: float) -> None:
-        """Gather for so long, and copy what is selected once all its words are known."""
+        """Collect selected text for a number of seconds, and copy it once it is complete."""
         selection = self.pane.text_selection
         if self._gathering is None or selection != self._gathering.selection:
-            self._gathering = None  # nothing, or something else, is selected now
+            self._gathering = None  # The user has selected other text, or none.
         elif self._gather(selection, seconds):
             words = self._gathering.words
             self.pane.screen.action_copy_text()

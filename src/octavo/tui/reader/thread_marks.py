@@ -1,4 +1,5 @@
-"""The threads of a page, and drafts: marks at the blocks they hang on, and the way from one thread to the next."""
+"""Thread marks of a page: the number of open threads and unsent drafts at the right of each block, and the commands for
+the next and previous thread."""
 
 from __future__ import annotations
 
@@ -25,14 +26,14 @@ _NOT_KNOWN = "The threads on this page are still loading."
 
 
 class PageThreads:
-    """The open threads of a page, and what is written there and not sent, marked at the right of the blocks they hang on."""
+    """Open threads and unsent drafts of a page, by block."""
 
     def __init__(self, pane: Pane, cursor: BlockCursor, go_to_block: Callable[[str, Bring], bool]) -> None:
         self.pane, self.cursor, self._go_to_block = pane, cursor, go_to_block
         self.marks = ThreadMarks()
         self.drafts = ThreadMarks()
         self._is_waiting = False
-        """Whether there may be more on the page than is known."""
+        """True while threads of the page are still loading."""
 
     def set(
         self,
@@ -42,8 +43,8 @@ class PageThreads:
         *,
         known: bool = True,
     ) -> None:
-        """Mark the blocks of a page, by their keys, with the number of open threads and of drafts on them. They are all
-        there are when the threads of the page are `known`."""
+        """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
+        still loading."""
         self._is_waiting = not (known and self.pane.contents.is_whole)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
@@ -54,16 +55,16 @@ class PageThreads:
         self.pane.repaint()
 
     def forget(self) -> None:
-        """Mark nothing: another page is to be shown."""
+        """Remove all marks."""
         self.marks = self.drafts = ThreadMarks()
 
     def read(self, document: Document) -> None:
-        """More of the page is read: mark that too."""
+        """Mark also the blocks that were parsed since."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
     def why_none(self) -> str | None:
-        """Return why there is no thread to go to. None if there is."""
+        """Return why there is no thread to go to. None if there is a thread."""
         if self.marks:
             return None
         if not self.pane.contents.is_whole:
@@ -71,7 +72,7 @@ class PageThreads:
         return _NOT_KNOWN if self._is_waiting else "No block on this page has an open thread."
 
     def go(self, step: int) -> None:
-        """Go to the next or the previous block with an open thread, and expand what hides it."""
+        """Select the next or previous block with an open thread, and expand blocks that hide it."""
         units = self.pane.galley.units
         found = self.cursor.next(
             step,
@@ -87,11 +88,12 @@ class PageThreads:
             self.cursor.put(found, bring="third")
 
     def at(self, stop: Stop) -> Block | None:
-        """The block an open thread hangs on that is shown at a stop."""
+        """Return the first visible block with an open thread at a selectable block. None if there is none."""
         return next(iter(self._hanging(stop, closed=False)), None)
 
     def _hanging(self, stop: Stop, *, closed: bool) -> list[Block]:
-        """The blocks with a thread that is marked at a stop: those shown there, or those that something closed hides."""
+        """Return the blocks with an open thread that are marked at a selectable block: the visible blocks, or the
+        collapsed blocks if `closed`."""
         paths = self._among(stop[0], self.marks).get(stop[3].key, ())
         return [path[-1] for path in paths if self.pane.folds.hides(path) == closed]
 
@@ -102,7 +104,8 @@ class PageThreads:
         return marks.paths_at(stops, self.pane.galley.units[unit].slice)
 
     def marked(self, strip: Strip, unit: int, place: int, line: Line, measure: int) -> Strip:
-        """The strip of a line with the mark of what hangs on a block that begins there. Text is `measure` cells wide."""
+        """Return the strip of a line with the thread mark of the block that begins there. Text lines are `measure`
+        cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
         begins = {id(stop[3]): stop[1] for stop in self.cursor.stops_of(unit)}
@@ -119,13 +122,13 @@ class PageThreads:
         )
 
     def _count(self, keys: Sequence[str], unit: int, marks: ThreadMarks) -> int:
-        """How many are marked at the blocks of these keys."""
+        """Return the number of threads or drafts marked at some blocks."""
         among = self._among(unit, marks)
         return sum(marks.counts[path[-1].key] for key in keys for path in among.get(key, ()))
 
 
 def _shorter_and_shorter(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """What a mark may say of so many threads and drafts, the first with words, the last with nothing but signs."""
+    """Return texts of a thread mark, the longest first."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
     words = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"

@@ -1,4 +1,4 @@
-"""A page with conflicts: each conflict with its result and its sides, and the text without conflicts folded."""
+"""`ThreeWay` shows a page with conflicts: each conflict with its result and its sides, and unchanged text collapsed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 160
 _FEW = 3
-"""Changes between two conflicts: so many are shown, more are folded."""
+"""Most changes between two conflicts that are shown. More changes are collapsed."""
 
 
 class _Unit(NamedTuple):
-    """What is set at once: a fold, a part of the page around the conflicts, or a conflict."""
+    """A part of the page that is laid out at a time: a conflict, collapsed text, or text between conflicts."""
 
     kind: str
     block: Block | None = None
@@ -50,20 +50,20 @@ class _Unit(NamedTuple):
 
 
 class ConflictContents(Contents):
-    """The conflicts of a page, and what is between them."""
+    """Conflicts of a page, and the text between them."""
 
     def __init__(self, pane: Pane) -> None:
         super().__init__(pane)
         self.sides = ("main", "this change request")
-        """What the two are called."""
+        """Names of the two sides."""
         self.choices: Mapping[str, Choice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_unfolded = False
-        """Whether the page around the conflicts is shown."""
+        """True if the text between the conflicts is expanded."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
-        """The conflicts on show."""
+        """The conflicts that are shown."""
         self._numbers: dict[str, int] = {}
-        """Which of the conflicts each is, by its name: what both sides moved is one, in two places."""
+        """Number of each conflict by its name. Text that both sides moved is shown at two places with one number."""
         self._blocks: dict[str, Block] = {}
 
     @property
@@ -71,31 +71,31 @@ class ConflictContents(Contents):
         return self.pieces is not None
 
     def take(self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]) -> None:
-        """Have other pieces of a page to show."""
+        """Show other pieces of a page."""
         self.pieces, self.sides = pieces, sides
         self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
         self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
     def drop(self) -> None:
-        """Have nothing to show."""
+        """Show nothing."""
         self.take((), self.sides)
         self.pieces = None
 
     @property
     def count(self) -> int:
-        """How many conflicts there are: what both sides moved is one."""
+        """Number of conflicts. Text that both sides moved counts once."""
         return len(self._numbers)
 
     def number(self, shown: ConflictView | PageConflict) -> int:
-        """Which of them one is, counted from 1."""
+        """Return the number of a conflict, counted from 1."""
         return self._numbers[shown.name]
 
     def place(self, shown: ConflictView | PageConflict | None) -> int:
-        """Where one is among those on show; -1 if it is not."""
+        """Return the index of a conflict among those shown. -1 if it is not shown."""
         return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
 
-    # Its units
+    # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         inner, look = min(WIDEST, max(24, width - 4)), self.pane.look
@@ -119,7 +119,7 @@ class ConflictContents(Contents):
         return units
 
     def _folded(self, passage: UnconflictedText) -> list[_Unit]:
-        """Return the changes between two conflicts, and folds of the text that did not change."""
+        """Return units for the text between two conflicts: its changes, and collapsed unchanged text."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         from_this = f"merged from {self.sides[1]} without conflicts"
@@ -170,7 +170,7 @@ class ConflictContents(Contents):
         return nothing("No conflicts on this page.", "Press J for the next page")
 
     def has_stops(self, unit: int) -> bool:
-        return self.pane.galley.units[unit].shown is not None  # the rest of the page cannot be resolved
+        return self.pane.galley.units[unit].shown is not None  # Only conflicts are selectable.
 
     def unit_of(self, near: int, key: str) -> int:
         units = self.pane.galley.units
@@ -186,14 +186,14 @@ class ConflictContents(Contents):
 
 
 def _guess(unit: _Unit) -> int:
-    """About how many lines a unit takes, without setting it."""
+    """Return the estimated number of lines of a unit."""
     if unit.diff is not None:
         return estimate_height(unit.diff)
     return 2 if unit.shown is None else 12
 
 
 def _about(group: Commands[Any]) -> Commands[Any]:
-    """What can be done with a page while it has conflicts."""
+    """Return commands that are disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
     nothing = "There are no conflicts on this page."
     return group.about(lambda view: find(view) if view.contents.conflicts else None, name="three", nothing=nothing)
@@ -211,7 +211,7 @@ CONFLICTS: Commands[ThreeWay] = Commands(
 
 
 class ThreeWay(Reader):
-    """The conflicts of a page: `show` them, `choose` for them."""
+    """Shows the conflicts of a page and their resolutions."""
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
@@ -233,7 +233,7 @@ class ThreeWay(Reader):
         self.contents = ConflictContents(self)
         self.key = ""
 
-    # What callers ask and do
+    # For callers
 
     @property
     def conflict(self) -> ConflictView | PageConflict | None:
@@ -245,7 +245,7 @@ class ThreeWay(Reader):
 
     @property
     def facts(self) -> str:
-        """The number of the selected conflict, for the status line."""
+        """Number of the selected conflict, for the status line."""
         here = self.conflict
         return f"conflict {self.contents.number(here)} of {self.contents.count}" if here is not None else ""
 
@@ -257,7 +257,8 @@ class ThreeWay(Reader):
         key: str,
         sides: tuple[str, str],
     ) -> None:
-        """Show a page; `sides` is what the two are called. While `key` is the same, the place is kept."""
+        """Show the conflicts of a page. `sides` has the names of the two sides. If `key` is unchanged, the position is
+        kept."""
         self.state.settled()
         same, self.key = key == self.key, key
         self.contents.take(pieces, sides)
@@ -273,24 +274,24 @@ class ThreeWay(Reader):
         self.tell()
 
     def choose(self, choices: Mapping[str, Choice]) -> None:
-        """Show other choices."""
+        """Show other resolutions."""
         before, self.contents.choices = self.contents.choices, dict(choices)
         for number, unit in enumerate(self.galley.units):
             if unit.shown is not None and before.get(unit.shown.name) != self.contents.choices.get(unit.shown.name):
                 self.change(number)
         if (here := self.cursor.stop()) is not None:
-            self.cursor.put(here)  # the result may be longer than before
+            self.cursor.put(here)  # The result may have more lines now.
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Show an empty view."""
         self.state.settled()
         self.contents.drop()
         self.key = ""
         self.reset()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a choice or a suggestion, from the selected one on; if there is none, to the first
-        conflict of a page that is shown anew. Return whether there is one."""
+        """Go to the next conflict without a resolution or a suggestion, or after opening a page to its first conflict.
+        Return False if every conflict has one."""
         every = self.contents.conflicts
         at = self.contents.place(self.conflict) if self.cursor.at is not None else 0
         left = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
@@ -306,7 +307,7 @@ class ThreeWay(Reader):
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict, at the end to the next page, or to the previous conflict."""
+        """Go to the next or previous conflict. After the last conflict, request the next page."""
         if self.finder.needle:
             self.finder.step(step)
             return
@@ -318,7 +319,7 @@ class ThreeWay(Reader):
             self.post_message(self.ReadOn())
 
     def unfold(self) -> None:
-        """Show the page around the conflicts, or fold it again."""
+        """Expand or collapse the text between the conflicts."""
         here = self.conflict
         self.contents.is_unfolded = not self.contents.is_unfolded
         self.reset()
