@@ -51,7 +51,7 @@ class HeldPage(PageView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stream = HeldStream(self, self.contents, self.place, self.threads)
+        self.stream = HeldStream(self)
 
 
 class LaterApp(PaneApp[P]):

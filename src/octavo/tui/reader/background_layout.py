@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from octavo.tui.reader.pane import Pane, fail
+from octavo.tui.reader.pane import fail
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.terminal import polite_thread
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
 
 FEW_LINES = 300
 """Pages with fewer lines are laid out without the thread."""
@@ -19,7 +22,7 @@ FEW_LINES = 300
 class BackgroundLayout:
     """Lays out the units of a reader that were not visible yet."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self._layout: UnitLayout | None = None
         """Layout of the units that are shown."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.moves import START, Bring, Top, above, distance, end_of, top_showing
-from octavo.tui.reader.pane import Pane, Stop
+from octavo.tui.reader.pane import Stop
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
 
 _PAN = 16
 """Cells that wide code or tables scroll by."""
@@ -26,7 +30,7 @@ limit of lines is low because freeing many at a time is slow."""
 class BlockCursor:
     """Selected block of a reader, and movement to other blocks."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self.at: tuple[int, Block] | None = None
         """Unit and block that was selected. None until the user moves the cursor."""

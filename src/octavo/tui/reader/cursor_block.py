@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.tables import copied_text
 from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
 
 _NAMES = {
     "row": "table row",
@@ -40,11 +43,11 @@ class CursorBlock:
         if stop is None:
             return
         if (hangs := self.pane.contents.thread_at(stop)) is not None:
-            self.pane.post_message(Reader.ThreadWanted(hangs))
+            self.pane.post_message(self.pane.ThreadWanted(hangs))
         elif hots := self.pane.spots.at_cursor():
             self.pane.spots.open_one(hots)
         else:
-            self.pane.post_message(Reader.ThreadWanted(stop[3]))
+            self.pane.post_message(self.pane.ThreadWanted(stop[3]))
 
     def copy(self) -> None:
         """Copy the block."""
@@ -54,12 +57,12 @@ class CursorBlock:
     def copy_as(self, text: str, what: str) -> None:
         """Copy text. `what` names the text in the message."""
         self.pane.app.copy_to_clipboard(text)
-        self.pane.post_message(Reader.Copied(text, what))
+        self.pane.post_message(self.pane.Copied(text, what))
 
     def comment(self) -> None:
         """Request a comment on the block."""
         if (stop := self.pane.cursor.stop()) is not None:
-            self.pane.post_message(Reader.BlockChosen(stop[3]))
+            self.pane.post_message(self.pane.BlockChosen(stop[3]))
 
     @property
     def why_no_comment(self) -> str | None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.diff_making import DiffMaking
 from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import Contents, Pane, Stop, drop_lines
+from octavo.tui.reader.pane import Contents, Stop, drop_lines
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -30,6 +29,9 @@ from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
+if TYPE_CHECKING:
+    from octavo.tui.reader.diff_view import DiffView
+
 WIDEST = 108
 """Most cells of a side."""
 SPLIT_FROM = 140
@@ -43,18 +45,11 @@ Layout = Literal["changes", "sides", "new", "old"]
 class DiffContents(Contents):
     """Changes of a page: unified, split, or only one version of a rewritten page."""
 
-    def __init__(
-        self,
-        pane: Pane,
-        cursor: BlockCursor,
-        late: LateSources,
-        prepare: Callable[[Folds, int], UnitLayout | None],
-        made: Callable[[DiffUnits, LaidUnits | None], None],
-    ) -> None:
-        """`prepare` is the method of `BackgroundLayout`. `made` is called with the units to show once they are
-        built."""
+    pane: DiffView
+
+    def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
-        self._cursor, self._late = cursor, late
+        self._late = LateSources(pane)
         self.compared: PageComparison | None = None
         self.key = ""
         self.title = ""
@@ -71,7 +66,7 @@ class DiffContents(Contents):
         """Units that are shown. The lines of the view belong to these units."""
         self.ready = DiffUnits()
         """Units that were built last. They are shown with the next layout."""
-        self.making = DiffMaking(pane, prepare, self.wanted_units, made)
+        self.making = DiffMaking(pane)
         self.of_source = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
         self.made_for: Layout = "changes"
@@ -220,7 +215,7 @@ class DiffContents(Contents):
 
     def reachable(self, found: list[Stop]) -> list[Stop]:
         # Scrolling never selects a block of the old version. Keys that move the cursor do.
-        here = self._cursor.at[1] if self._cursor.at is not None else None
+        here = self.pane.cursor.at[1] if self.pane.cursor.at is not None else None
         return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:

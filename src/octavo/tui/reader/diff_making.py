@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
-from octavo.tui.reader.pane import SHORT, WAIT, Pane, fail
+from octavo.tui.reader.pane import SHORT, WAIT, fail
 from octavo.tui.render.diff_units import DiffUnits
-from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.diff_view import DiffView
 
 
 class _Making:
@@ -32,16 +35,8 @@ class _Making:
 class DiffMaking:
     """Builds the units of a diff. Until they are complete, the previous units stay visible."""
 
-    def __init__(
-        self,
-        pane: Pane,
-        prepare: Callable[[Folds, int], UnitLayout | None],
-        wanted: Callable[[], tuple[DiffUnits, int]],
-        made: Callable[[DiffUnits, LaidUnits | None], None],
-    ) -> None:
-        """`prepare` is the method of `BackgroundLayout`. `wanted` returns the changes to build and the size of the
-        page. `made` is called with the built units."""
-        self.pane, self._prepare, self._wanted, self._made = pane, prepare, wanted, made
+    def __init__(self, pane: DiffView) -> None:
+        self.pane = pane
         self._making: _Making | None = None
         self._work: polite_thread.Work | None = None
         self._then: Callable[[], object] | None = None
@@ -56,11 +51,11 @@ class DiffMaking:
         called."""
         self._then = then or self._then
         self.stop()
-        changes, size = self._wanted()
+        changes, size = self.pane.contents.wanted_units()
         if size < SHORT:
             self._take(_Making(changes.complete(), None))
             return
-        self._making = making = _Making(changes, self._prepare(self.pane.folds, size))
+        self._making = making = _Making(changes, self.pane.background.prepare(self.pane.folds, size))
         self._work = polite_thread.thread.begin(self._steps(making), partial(fail, self.pane))
         if making.is_done.wait(WAIT):
             self._take(making)
@@ -87,6 +82,6 @@ class DiffMaking:
     def _take(self, making: _Making) -> None:
         self._making = self._work = None
         then, self._then = self._then, None
-        self._made(making.changes, making.laid)
+        self.pane.place.made(making.changes, making.laid)
         if then is not None:
             then()

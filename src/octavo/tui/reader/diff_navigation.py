@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
-from octavo.tui.reader.diff_contents import DiffContents
 from octavo.tui.reader.moves import START, Top, above, distance
 from octavo.tui.reader.pane import Stop
-from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.unit_layout import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.diff_view import DiffView
 
 _SLICES_WITH_IT = 6
 """Slices of a block that are searched for the block to select. Laying out all slices may take seconds."""
@@ -40,8 +42,8 @@ class ThreadBeyond(Message):
 class DiffNavigation:
     """Reading position in a diff, and jumps to changes and threads."""
 
-    def __init__(self, pane: Reader, contents: DiffContents) -> None:
-        self.pane, self.contents, self.cursor = pane, contents, pane.cursor
+    def __init__(self, pane: DiffView) -> None:
+        self.pane, self.contents, self.cursor = pane, pane.contents, pane.cursor
         self.places: dict[str, ReadingPosition] = {}
         """Last reading positions by page key."""
         self._made_of: PageComparison | None = None

@@ -15,7 +15,6 @@ from octavo.tui.reader.diff_contents import DiffContents, Layout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NO_BLOCKS, DiffNavigation
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.hot_spots import LINK_HINTS
-from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.pane import PaneState
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.comparison import PageComparison
@@ -102,7 +101,7 @@ class DiffState(PaneState):
     """Message of a diff view. While another page is loading, the previous page stays visible for `LEFT_AFTER`."""
 
     def __init__(self, view: DiffView) -> None:
-        super().__init__(view, view)
+        super().__init__(view)
         self._view = view
         self._leaving: Timer | None = None
 
@@ -174,12 +173,9 @@ class DiffView(Reader):
     def __init__(self, *, ascii: bool = False, outcome: bool = False, id: str | None = None) -> None:
         """`outcome`: the view previews a merge result, and comments are disabled."""
         super().__init__(ascii=ascii, id=id)
-        late = LateSources(self, self.painter, self.cursor)
-        self.contents = DiffContents(
-            self, self.cursor, late, self.background.prepare, lambda units, laid: self.place.made(units, laid)
-        )
+        self.contents = DiffContents(self)
         self.contents.is_outcome = outcome
-        self.place = DiffNavigation(self, self.contents)
+        self.place = DiffNavigation(self)
         self.cursor_block: DiffBlock = DiffBlock(self)
         self.state: DiffState = DiffState(self)
         self._was_on_none = False

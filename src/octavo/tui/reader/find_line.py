@@ -6,19 +6,21 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 from textual.events import Key
 from textual.strip import Strip
 
 from octavo.api.safety import line as safe_line
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.line_painter import LinePainter
 from octavo.tui.reader.moves import START, Top, above, distance
-from octavo.tui.reader.pane import STILL, Pane
+from octavo.tui.reader.pane import STILL
 from octavo.tui.render.painting import restyle
 from octavo.tui.render.text_search import Match, MatchSpan, TextFinder, match_spans
 from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
 
 AT_ONCE = 0.012
 """Seconds of search before the next frame. The search continues between keys."""
@@ -35,8 +37,8 @@ def _why_no_hit(_: object, finder: FindLine) -> str | None:
 class FindLine:
     """Search in a reader, with a find bar in the last row that shows the number of matches."""
 
-    def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
-        self.pane, self.painter, self.cursor = pane, painter, cursor
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
         self._prompt: str | None = None
         self._marks: dict[int, list[MatchSpan]] = {}
         self._finder: TextFinder | None = None
@@ -164,7 +166,7 @@ class FindLine:
         lines = self.pane.galley.lines(find.unit)
         block = self.pane.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
         if block is not None:
-            self.cursor.at = (find.unit, block)
+            self.pane.cursor.at = (find.unit, block)
         rows, place = self.pane.rows, Top(find.unit, line)
         if not 1 <= distance(self.pane.galley, self.pane.top, place, rows) < rows - 2:
             self.pane.go(above(self.pane.galley, place, rows // 3, rows))
@@ -276,12 +278,12 @@ class FindLine:
         if not self.foot_rows:
             return None
         if self._prompt is None:
-            return self.painter.at_foot(
+            return self.pane.painter.at_foot(
                 "/", self.needle, self.finding, *(("n next", "N previous") if self.finds else ()), "esc"
             )
         if self._prompt:
-            return self.painter.at_foot("/", self._prompt, self.finding, "enter done", "esc cancel", typing=True)
-        return self.painter.at_foot("/", "", "type the text to find", "esc cancel", typing=True)
+            return self.pane.painter.at_foot("/", self._prompt, self.finding, "enter done", "esc cancel", typing=True)
+        return self.pane.painter.at_foot("/", "", "type the text to find", "esc cancel", typing=True)
 
 
 FIND: Commands[FindLine] = Commands(

@@ -8,21 +8,20 @@ from textual.events import Click, Key
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.line_painter import LinePainter
-from octavo.tui.reader.pane import Pane, Stop
+from octavo.tui.reader.pane import Stop
 from octavo.tui.render.styled_lines import ClickableSpan, clickable_spans
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.tui.reader.link_hints import Hints
+    from octavo.tui.reader.reading_pane import Reader
 
 
 class HotSpots:
     """Clickable spans of a reader: links, expandable blocks, tabs, files, images and buttons."""
 
-    def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
-        self.pane, self.painter, self.cursor = pane, painter, cursor
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
         self._hints: Hints | None = None
 
     @property
@@ -40,10 +39,10 @@ class HotSpots:
     def visible(self) -> list[ClickableSpan]:
         """Return the visible clickable spans. Their `line` counts rows of the reader."""
         pane = self.pane
-        self.painter.paint()
+        self.pane.painter.paint()
         covered = pane.contents.covered(pane.top)
         out = []
-        for y, (unit, _, line) in enumerate(self.painter.rows_on_show[: pane.rows]):
+        for y, (unit, _, line) in enumerate(self.pane.painter.rows_on_show[: pane.rows]):
             margin = pane.contents.margin_of(unit)
             if y >= covered:
                 out += [
@@ -54,17 +53,17 @@ class HotSpots:
 
     def about(self, hot: ClickableSpan) -> Block | None:
         """Return the block of a visible clickable span."""
-        unit, _, line = self.painter.rows_on_show[hot.line]
+        unit, _, line = self.pane.painter.rows_on_show[hot.line]
         return self.pane.contents.block_at(line, hot.start - self.pane.contents.margin_of(unit))
 
     def at_cursor(self) -> list[ClickableSpan]:
         """Return the visible clickable spans of the selected block."""
-        stop = self.cursor.stop()
+        stop = self.pane.cursor.stop()
         return [hot for hot in self.visible() if self.about(hot) is stop[3]] if stop is not None else []
 
     def words(self, hot: ClickableSpan) -> str:
         """Return the text of a link, also if the link breaks over several lines."""
-        rows = self.painter.rows_on_show
+        rows = self.pane.painter.rows_on_show
         said = (piece.text for _, _, line in rows for piece in line.pieces if piece.clickable is hot.clickable)
         return " ".join("".join(said).split())
 
@@ -119,12 +118,12 @@ class HotSpots:
         if hot is not None:
             self.pane.open_spot(hot, outside=event.ctrl)
             return
-        if event.y < len(self.painter.rows_on_show):
-            unit, _, line = self.painter.rows_on_show[event.y]
+        if event.y < len(self.pane.painter.rows_on_show):
+            unit, _, line = self.pane.painter.rows_on_show[event.y]
             block = self.pane.contents.block_at(line, event.x - self.pane.contents.margin_of(unit))
-            stop: Stop | None = next((stop for stop in self.cursor.stops_of(unit) if stop[3] is block), None)
+            stop: Stop | None = next((stop for stop in self.pane.cursor.stops_of(unit) if stop[3] is block), None)
             if stop is not None:
-                self.cursor.put(stop, bring=None)
+                self.pane.cursor.put(stop, bring=None)
 
     # Painting
 
@@ -132,7 +131,7 @@ class HotSpots:
         """Return the strip of a row with link hints on it, and other text dimmed."""
         if self.hints is None:
             return strip
-        unit, _, line = self.painter.rows_on_show[row]
+        unit, _, line = self.pane.painter.rows_on_show[row]
         pane = self.pane
         return self.hints.veil(strip, row, line, pane.contents.margin_of(unit), pane.look, pane.ground)
 
@@ -142,7 +141,7 @@ class HotSpots:
             return None
         taken, height = self.hints.rows, self.pane.size.height
         free = next((row for row in (height - 1, 0, *range(height - 2, 0, -1)) if row not in taken), None)
-        return None if free is None else (free, self.painter.at_foot("", "", *self.hints.said)[1])
+        return None if free is None else (free, self.pane.painter.at_foot("", "", *self.hints.said)[1])
 
 
 LINK_HINTS: Commands[HotSpots] = Commands(

@@ -6,22 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.line_painter import LinePainter
-from octavo.tui.reader.pane import Pane
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.styled_lines import Line
 
 if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
     from octavo.tui.render.unit_layout import LaidUnits
 
 
 class LateSources:
     """Requests deferred content of the visible units of a reader."""
 
-    def __init__(self, pane: Pane, painter: LinePainter, cursor: BlockCursor) -> None:
-        self.pane, self.painter, self.cursor = pane, painter, cursor
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
         self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
         """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
 
@@ -52,7 +50,7 @@ class LateSources:
         """Request the deferred content of the visible units."""
         if not self._missing or not self.pane.is_running:
             return
-        for unit in {row[0] for row in self.painter.rows_on_show}:
+        for unit in {row[0] for row in self.pane.painter.rows_on_show}:
             for late, key in self._missing.get(id(self.pane.galley.units[unit]), ()):
                 late.request(key)
         for late in sources:
@@ -74,11 +72,11 @@ class LateSources:
                 if id(each) in told:
                     self._missing.pop(id(each))
                     galley.forget(unit)
-            for unit in {row[0] for row in self.painter.rows_on_show if row[0] < len(galley)}:
+            for unit in {row[0] for row in self.pane.painter.rows_on_show if row[0] < len(galley)}:
                 galley.lines(unit)
             if galley.total != total:
                 self.pane.relaid()
                 self.pane.tell_length()
-                self.cursor.keep_in_view()
+                self.pane.cursor.keep_in_view()
             self.pane.repaint()
             self.pane.work_soon()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -11,17 +12,20 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.moves import Top, rows_from
-from octavo.tui.reader.pane import MARK, Pane
+from octavo.tui.reader.pane import MARK
 from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units
 from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
 
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
+
 
 class LinePainter:
     """Painter of a reader's visible rows."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self._frame_key: tuple[object, ...] = ()
         self._frame: list[Strip] = []

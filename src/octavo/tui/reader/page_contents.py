@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 from textual.strip import Strip
@@ -13,9 +13,8 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.moves import Top
-from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
+from octavo.tui.reader.pane import MARK, Contents, Stop
 from octavo.tui.reader.table_reading import TableReading
-from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.failed_block import block_source
@@ -27,6 +26,9 @@ from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
+if TYPE_CHECKING:
+    from octavo.tui.reader.page_view import PageView
+
 MEASURES = (76, 100, 0)
 """Most cells of a text line: narrow, wide, or 0 for the whole reader. In the whole reader, code does not wrap."""
 Head = tuple[str, str]
@@ -36,9 +38,12 @@ Head = tuple[str, str]
 class PageContents(Contents):
     """A page, the parsed beginning of a page, or its Markdown source."""
 
-    def __init__(self, pane: Pane, threads: PageThreads, tables: TableReading, late: LateSources) -> None:
+    pane: PageView
+
+    def __init__(self, pane: PageView) -> None:
         super().__init__(pane)
-        self._threads, self._tables, self._late = threads, tables, late
+        self._late = LateSources(pane)
+        self.tables = TableReading(pane)
         self.document: Document | None = None
         self.key = ""
         """Key of the page that is shown."""
@@ -187,25 +192,25 @@ class PageContents(Contents):
         return cursor_bar(line, inside)
 
     def thread_at(self, stop: Stop) -> Block | None:
-        return self._threads.at(stop)
+        return self.pane.threads.at(stop)
 
     def wide_at(self, stop: Stop) -> Iterable[Block]:
-        return self._tables.wide_at(stop)
+        return self.tables.wide_at(stop)
 
     # Marks and sticky table heads
 
     def covered(self, top: Top) -> int:
-        return self._tables.covered(top)
+        return self.tables.covered(top)
 
     def before_painting(self) -> None:
         self._late.ask(self.sources)
-        self._tables.before_painting()
+        self.tables.before_painting()
 
     def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        return self._threads.marked(strip, unit, place, line, self.measure)
+        return self.pane.threads.marked(strip, unit, place, line, self.measure)
 
     def veiled(self, strip: Strip, row: int) -> Strip:
-        return self._tables.veiled(strip, row)
+        return self.tables.veiled(strip, row)
 
     # Find in page
 

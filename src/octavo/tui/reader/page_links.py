@@ -8,10 +8,6 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.api.safety import address
 from octavo.documents.blocks import Block
-from octavo.tui.reader.hot_spots import HotSpots
-from octavo.tui.reader.page_contents import PageContents
-from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.reading_place import ReadingPlace
 from octavo.tui.render.layout_context import path_to_block, tab_slug
 from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -20,6 +16,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.documents import links
+    from octavo.tui.reader.page_view import PageView
 
 _LEADING = ("link", "file", "image")
 """Kinds of clickable spans with a URL."""
@@ -28,8 +25,8 @@ _LEADING = ("link", "file", "image")
 class PageLinks:
     """Opens the links, tabs and expandable blocks of a page."""
 
-    def __init__(self, pane: Reader, contents: PageContents, spots: HotSpots, place: ReadingPlace) -> None:
-        self.pane, self.contents, self.spots, self.place = pane, contents, spots, place
+    def __init__(self, pane: PageView) -> None:
+        self.pane, self.contents, self.spots = pane, pane.contents, pane.spots
 
     def open(self, hot: ClickableSpan, *, outside: bool) -> None:
         """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links."""
@@ -41,8 +38,8 @@ class PageLinks:
                 self._select(target)
             case "link" if self._leads(target) is LinkDestination.ANCHOR and not outside:
                 anchor = address(unquote(target))
-                if not self.place.go_to_anchor(anchor):
-                    self.place.miss(anchor)
+                if not self.pane.place.go_to_anchor(anchor):
+                    self.pane.place.miss(anchor)
             case _:
                 outside = outside or self._leads(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
                 self.pane.post_message(LinkFollowed(target, outside, hot.kind, self.spots.words(hot)))
@@ -55,7 +52,7 @@ class PageLinks:
         )
 
     def _toggle(self, hot: ClickableSpan) -> None:
-        here = self.spots.painter.rows_on_show[hot.line][0] if hot.line < len(self.spots.painter.rows_on_show) else 0
+        here = self.pane.painter.rows_on_show[hot.line][0] if hot.line < len(self.pane.painter.rows_on_show) else 0
         for unit in (here, *range(len(self.pane.galley))):
             each = self.pane.galley.units[unit]
             path = path_to_block(each.slice or each.block, hot.target)

@@ -15,14 +15,12 @@ from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.cursor_block import AT_CURSOR, CursorBlock
 from octavo.tui.reader.find_line import FIND
 from octavo.tui.reader.hot_spots import LINK_HINTS
-from octavo.tui.reader.late_sources import LateSources
 from octavo.tui.reader.page_contents import PageContents
 from octavo.tui.reader.page_links import LINK_ADDRESSES, PageLinks
 from octavo.tui.reader.pane import STILL, is_at_end
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
 from octavo.tui.reader.streaming_page import PageStream
-from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.terminal.text_direction import FROM_RIGHT
@@ -105,7 +103,7 @@ class PageBlock(CursorBlock):
             and (whole := [hot for hot in page.spots.at_cursor() if hot.target == target])
         ):
             page.open_spot(whole[0], outside=False)
-        elif (table := page.tables.table_of(stop)) is not None:
+        elif (table := page.contents.tables.table_of(stop)) is not None:
             page.post_message(PageView.RowWanted(page, table, stop[3]))
         else:
             super().open()
@@ -186,13 +184,11 @@ class PageView(Reader):
         super().__init__(ascii=ascii, mono=mono, id=id)
         self.excerpt = excerpt
         self.cursor_block = PageBlock(self)
-        self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))
-        self.tables = TableReading(self)
-        late = LateSources(self, self.painter, self.cursor)
-        self.contents = PageContents(self, self.threads, self.tables, late)
-        self.place = ReadingPlace(self, self.contents, self.cursor, self.finder)
-        self.links = PageLinks(self, self.contents, self.spots, self.place)
-        self.stream = PageStream(self, self.contents, self.place, self.threads)
+        self.threads = PageThreads(self)
+        self.contents = PageContents(self)
+        self.place = ReadingPlace(self)
+        self.links = PageLinks(self)
+        self.stream = PageStream(self)
 
     # For callers
 

@@ -4,32 +4,22 @@ share."""
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from rich.style import Style
-from textual.app import App
 from textual.content import Content
-from textual.geometry import Region, Size
-from textual.screen import Screen
-from textual.selection import Selection
 from textual.strip import Strip
-from textual.style import Style as VisualStyle
-from textual.timer import Timer
-from textual.widget import Widget
-from textual.worker import Worker
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.moves import START, Top, lines_from
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.styled_lines import ClickableSpan, Line
-from octavo.tui.render.styles import Styles
+from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.empty_states import Waiting, failed, nothing
 
 if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
     from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
 
 Stop = tuple[int, int, int, Block]
@@ -45,7 +35,7 @@ WAIT = 0.02
 """Seconds that the event loop waits for the thread before the reader shows an incomplete page."""
 
 
-def fail(pane: Pane, error: Exception) -> None:
+def fail(pane: Reader, error: Exception) -> None:
     """Raise an error of the thread in the reader's message loop."""
 
     def end() -> None:
@@ -70,7 +60,7 @@ class Contents:
     is_whole = True
     """True once all of the page is parsed."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         self.pane = pane
 
     @property
@@ -188,100 +178,12 @@ class Contents:
         return False
 
 
-class Pane(Protocol):
-    galley: VirtualLines[Any]
-    set_width: int
-    changes: int
-    top: Top
-    moved_at: float
-    folds: Folds
-    is_outdated: bool
-
-    @property
-    def state(self) -> PaneState: ...
-
-    @property
-    def contents(self) -> Contents: ...
-
-    @property
-    def look(self) -> Styles: ...
-
-    @property
-    def ground(self) -> Style: ...
-
-    @property
-    def pane_width(self) -> int: ...
-
-    @property
-    def rows(self) -> int: ...
-
-    @property
-    def visual_style(self) -> VisualStyle: ...
-    @property
-    def size(self) -> Size: ...
-    @property
-    def region(self) -> Region: ...
-    @property
-    def has_focus(self) -> bool: ...
-    @property
-    def is_running(self) -> bool: ...
-    @property
-    def text_selection(self) -> Selection | None: ...
-    @property
-    def screen(self) -> Screen[Any]: ...
-    @property
-    def app(self) -> App[Any]: ...
-
-    @property
-    def first_line(self) -> int: ...
-
-    def go(self, top: Top) -> None: ...
-
-    def tell_length(self) -> None: ...
-
-    def call_later(self, callback: Callable[..., Any], *args: Any) -> bool: ...
-
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer: ...
-
-    def run_worker(self, work: Any, *, group: str) -> Worker[Any]: ...
-
-    def focus(self) -> object: ...
-
-    def refresh_bindings(self) -> None: ...
-
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None: ...
-
-    def relaid(self) -> None: ...
-
-    def change(self, unit: int) -> None: ...
-
-    def repaint(self) -> None: ...
-
-    def tell(self) -> None: ...
-
-    def work_soon(self) -> None: ...
-
-    def explain(self, sentence: str) -> None: ...
-
-    # What lies over its lines
-
-    def before_painting(self) -> None: ...
-
-    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip: ...
-
-    def veiled(self, strip: Strip, row: int) -> Strip: ...
-
-    def foot(self) -> tuple[int, Strip] | None: ...
-
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None: ...
-
-
-def is_at_end(pane: Pane) -> bool:
+def is_at_end(pane: Reader) -> bool:
     """Return True if the last line is in view."""
     return lines_from(pane.galley, pane.top, pane.rows + 1) <= pane.rows
 
 
-def drop_lines(pane: Pane) -> None:
+def drop_lines(pane: Reader) -> None:
     """Remove all lines from a reader."""
     pane.galley, pane.top = no_lines(), START
 
@@ -290,8 +192,8 @@ class PaneState:
     """Message of a reader that has no content: loading, failed or removed. Visible content is never replaced by a
     message."""
 
-    def __init__(self, pane: Pane, widget: Widget) -> None:
-        self.pane, self._widget = pane, widget
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
         self._left: tuple[str, str] | None = None
@@ -300,7 +202,7 @@ class PaneState:
         """Show that `what` is loading, unless a page is shown."""
         self._failure = self._left = None
         if not self.pane.contents.has_any and self._waiting is None:
-            self._waiting = Waiting(self._widget, what)
+            self._waiting = Waiting(self.pane, what)
             self.pane.repaint()
 
     def fail(self, what: str, cause: str) -> None:
@@ -340,7 +242,7 @@ class PaneState:
     def lines(self) -> list[Content]:
         """Return the lines of the message."""
         if self._failure is not None:
-            return failed(*self._failure, self._widget.app)
+            return failed(*self._failure, self.pane.app)
         if self._waiting is not None:
             return self._waiting.lines()
         if self._left is not None and not self.pane.contents.has_any:

@@ -115,10 +115,10 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         """True if the layout changed while the reader was hidden and had no width."""
         self._working: Timer | None = None
         self.cursor: BlockCursor = BlockCursor(self)
-        self.finder = FindLine(self, self.painter, self.cursor)
-        self.spots = HotSpots(self, self.painter, self.cursor)
-        self.selection = TextSelection(self, lambda text: self.post_message(self.Copied(text, "selection")))
-        self.state = PaneState(self, self)
+        self.finder = FindLine(self)
+        self.spots = HotSpots(self)
+        self.selection = TextSelection(self)
+        self.state = PaneState(self)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:

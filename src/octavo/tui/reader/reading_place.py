@@ -6,19 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.find_line import FindLine
 from octavo.tui.reader.moves import START, Bring, Top, above, distance, lines_from, position_of
-from octavo.tui.reader.page_contents import PageContents, left_out
-from octavo.tui.reader.pane import STILL, Pane, is_at_end
+from octavo.tui.reader.page_contents import left_out
+from octavo.tui.reader.pane import STILL, is_at_end
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.page_view import PageView
 
 _SLICES_WITH_IT = 4
 """Slices of a block that are searched for a block to select. Laying out all slices may take seconds."""
@@ -40,8 +41,8 @@ class PendingJump(NamedTuple):
 class ReadingPlace:
     """Reading position on the page of a `PageView`."""
 
-    def __init__(self, pane: Pane, contents: PageContents, cursor: BlockCursor, finder: FindLine) -> None:
-        self.pane, self.contents, self.cursor, self.finder = pane, contents, cursor, finder
+    def __init__(self, pane: PageView) -> None:
+        self.pane, self.contents, self.cursor = pane, pane.contents, pane.cursor
         self.coming_back: tuple[str, ReadingPosition] | None = None
         """Key of the page to return to, and the position to restore. None if nothing is to be restored."""
         self._asked_at = ReadingPosition()
@@ -279,7 +280,7 @@ class ReadingPlace:
         self.cursor.at = None
         at, _ = self._unit_with(line)
         self.pane.reset(anchor=ReadingPosition(unit=at))
-        self.finder.content_changed()
+        self.pane.finder.content_changed()
         if at_top:
             self.pane.go(START)
         if on_show is not None:

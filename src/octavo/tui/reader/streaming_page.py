@@ -12,11 +12,8 @@ from textual.message import Message
 
 from octavo.documents.blocks import Document
 from octavo.tui.reader.moves import position_of
-from octavo.tui.reader.page_contents import Head, PageContents, top_blocks
+from octavo.tui.reader.page_contents import Head, top_blocks
 from octavo.tui.reader.pane import SHORT, WAIT, drop_lines, fail
-from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.reading_place import ReadingPlace
-from octavo.tui.reader.thread_marks import PageThreads
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.reading_position import ReadingPosition
@@ -25,6 +22,7 @@ from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:
     from octavo.documents.parse import IncrementalParse
+    from octavo.tui.reader.page_view import PageView
 
 FIRST = 24
 """Blocks of the first screen."""
@@ -108,8 +106,8 @@ class PageReading:
 class PageStream:
     """Loads and shows the pages of a `PageView`."""
 
-    def __init__(self, pane: Reader, contents: PageContents, place: ReadingPlace, threads: PageThreads) -> None:
-        self.pane, self.contents, self.place, self.threads = pane, contents, place, threads
+    def __init__(self, pane: PageView) -> None:
+        self.pane, self.contents, self.place, self.threads = pane, pane.contents, pane.place, pane.threads
         self._reading: PageReading | None = None
         self._work: polite_thread.Work | None = None
         self.to_end: ReadingPosition | None = None

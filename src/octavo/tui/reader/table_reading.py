@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.moves import Top
-from octavo.tui.reader.pane import Pane, Stop
+from octavo.tui.reader.pane import Stop
 from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import ClickableSpan, Line
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
 
 _HIGHEST = 4
 """Most lines of a sticky head. It also covers at most a quarter of the rows."""
@@ -32,7 +35,7 @@ class Leaving(NamedTuple):
 class TableReading:
     """Tables of a page."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self._head_over: tuple[int, Sequence[Line], int] = (0, (), 0)
         """Unit, lines and width of the sticky table head."""

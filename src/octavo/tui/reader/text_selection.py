@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 from textual.actions import SkipAction
@@ -14,11 +14,13 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 
-from octavo.tui.reader.pane import Pane
 from octavo.tui.render.painting import restyle, text_between
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.terminal.clipboard import COPIED_BYTES
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
 
 AT_ONCE = 0.015
 """Seconds in which selected text is copied immediately. Longer text is collected between keys."""
@@ -82,8 +84,8 @@ class Gathering:
 class TextSelection:
     """Selected text of a reader."""
 
-    def __init__(self, pane: Pane, copied: Callable[[str], object]) -> None:
-        self.pane, self.copied = pane, copied
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
         self._gathering: Gathering | None = None
 
     def marked(self, strips: list[Strip], line: int) -> list[Strip]:
@@ -131,7 +133,7 @@ class TextSelection:
             words = self._gathering.words
             self.pane.screen.action_copy_text()
             if len(words.encode("utf-8", "replace")) <= COPIED_BYTES:
-                self.copied(words)
+                self.pane.post_message(self.pane.Copied(words, "selection"))
 
 
 def _selected(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:

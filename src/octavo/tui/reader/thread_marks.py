@@ -3,7 +3,7 @@ the next and previous thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.moves import Bring
-from octavo.tui.reader.pane import STILL, Pane, Stop
+from octavo.tui.reader.pane import STILL, Stop
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line, cells, line_blocks
@@ -21,6 +19,7 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
+    from octavo.tui.reader.page_view import PageView
 
 _NOT_KNOWN = "The threads on this page are still loading."
 
@@ -28,8 +27,8 @@ _NOT_KNOWN = "The threads on this page are still loading."
 class PageThreads:
     """Open threads and unsent drafts of a page, by block."""
 
-    def __init__(self, pane: Pane, cursor: BlockCursor, go_to_block: Callable[[str, Bring], bool]) -> None:
-        self.pane, self.cursor, self._go_to_block = pane, cursor, go_to_block
+    def __init__(self, pane: PageView) -> None:
+        self.pane = pane
         self.marks = ThreadMarks()
         self.drafts = ThreadMarks()
         self._is_waiting = False
@@ -74,7 +73,7 @@ class PageThreads:
     def go(self, step: int) -> None:
         """Select the next or previous block with an open thread, and expand blocks that hide it."""
         units = self.pane.galley.units
-        found = self.cursor.next(
+        found = self.pane.cursor.next(
             step,
             lambda stop: stop[3].key in self._among(stop[0], self.marks),
             lambda unit: self.marks.has_threads(units[unit].block, units[unit].slice),
@@ -83,9 +82,9 @@ class PageThreads:
             return
         closed = self._hanging(found, closed=True)
         if closed and not self._hanging(found, closed=False):
-            self._go_to_block(closed[0 if step > 0 else -1].key, "third")
+            self.pane.place.go_to_block(closed[0 if step > 0 else -1].key, "third")
         else:
-            self.cursor.put(found, bring="third")
+            self.pane.cursor.put(found, bring="third")
 
     def at(self, stop: Stop) -> Block | None:
         """Return the first visible block with an open thread at a selectable block. None if there is none."""
@@ -100,7 +99,7 @@ class PageThreads:
     def _among(self, unit: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
             return {}
-        stops = {stop[3].key for stop in self.cursor.stops_of(unit)}
+        stops = {stop[3].key for stop in self.pane.cursor.stops_of(unit)}
         return marks.paths_at(stops, self.pane.galley.units[unit].slice)
 
     def marked(self, strip: Strip, unit: int, place: int, line: Line, measure: int) -> Strip:
@@ -108,7 +107,7 @@ class PageThreads:
         cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
-        begins = {id(stop[3]): stop[1] for stop in self.cursor.stops_of(unit)}
+        begins = {id(stop[3]): stop[1] for stop in self.pane.cursor.stops_of(unit)}
         here = [block.key for block in line_blocks(line) if begins.get(id(block)) == place]
         threads, drafts = (self._count(here, unit, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):

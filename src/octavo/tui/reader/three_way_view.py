@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import Choice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.pane import Contents, Pane, Stop, drop_lines
+from octavo.tui.reader.pane import Contents, Stop, drop_lines
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
@@ -52,7 +52,7 @@ class _Unit(NamedTuple):
 class ConflictContents(Contents):
     """Conflicts of a page, and the text between them."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
         self.sides = ("main", "this change request")
         """Names of the two sides."""
