@@ -9,8 +9,8 @@ from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.link_following import follow, leave
-from octavo.tui.reader.pane import STILL
+from octavo.tui.reader.contents import STILL
+from octavo.tui.reader.link_opening import follow, leave
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage

@@ -21,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.link_following import follow
+from octavo.tui.reader.link_opening import follow
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References

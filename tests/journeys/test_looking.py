@@ -8,7 +8,7 @@ import pytest
 
 from octavo.data.image_cache import ImageCache
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.picture import Canvas, PictureScreen
+from octavo.tui.reader.image_screen import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage
 
 

@@ -8,8 +8,8 @@ from textual.geometry import Region
 from octavo.api import comments
 from octavo.tui.comments.thread_sheet import RESIZED, ThreadSheet
 from octavo.tui.content.content import ContentScreen
+from octavo.tui.reader.contents import is_at_end
 from octavo.tui.reader.moves import Top, distance
-from octavo.tui.reader.pane import is_at_end
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.dialog import Frame
 from tests.journeys.stage import Run, Stage

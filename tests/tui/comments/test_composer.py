@@ -15,8 +15,7 @@ from octavo.api.users import User
 from octavo.data.state_db import NotSaved
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers, emoji_begun
-from octavo.tui.reader.markdown_preview import preview
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.page_view import PageView, preview
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.long_text import WrappedRows

@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import open_row
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.widgets.themes import themes
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
+from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.streaming_page import PageLoaded
 from tests.tui.reader.panes import PaneApp, laid_out, screen
 from tests.tui.reader.test_while_arriving import HeldPage, begun, read
 

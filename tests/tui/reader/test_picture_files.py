@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.picture_files import read_answer, small
+from octavo.tui.reader.image_files import read_answer, small
 from octavo.tui.render.half_block_pictures import page_images, render_half_blocks
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 

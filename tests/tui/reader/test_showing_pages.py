@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.content import Page
-from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.reader.page_view import PageView, show_page
 from tests.tui.reader.panes import PaneApp, screen
 
 WORDS = {"object": "text", "leaves": [{"object": "leaf", "text": "Low water at six."}]}

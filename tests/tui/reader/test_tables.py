@@ -6,9 +6,9 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
+from octavo.tui.reader.page_dialogs import RecordSheet
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import RecordSheet
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import copied_text

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.data.state_db import StateDb
 from octavo.documents.parse import parse
-from octavo.tui.reader import streaming_page
+from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_at, screen
@@ -60,7 +60,7 @@ async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come
 
 
 async def test_who_moves_before_the_place_is_read_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming_page, "TO_PLACE", 0.0)
+    monkeypatch.setattr(page_loading, "TO_PLACE", 0.0)
     async with begun() as (app, pilot):
         view = app.pane
         view.place.come_back("q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))

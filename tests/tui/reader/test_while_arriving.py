@@ -16,10 +16,10 @@ from textual.selection import Selection
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.tui.reader import streaming_page
+from octavo.tui.reader import page_loading
 from octavo.tui.reader.moves import START, rows_from
+from octavo.tui.reader.page_loading import PageLoaded, PageReading, PageStream
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.streaming_page import PageLoaded, PageReading, PageStream
 from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
 from octavo.tui.render.painting import text_between
 from octavo.tui.render.reading_position import ReadingPosition
@@ -68,9 +68,9 @@ async def begun(
     """A page of which so many blocks are on show."""
     app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming_page, "FIRST", blocks)
-        patch.setattr(streaming_page, "SHORT", 2_000)
-        patch.setattr(streaming_page, "WAIT", 60.0)
+        patch.setattr(page_loading, "FIRST", blocks)
+        patch.setattr(page_loading, "SHORT", 2_000)
+        patch.setattr(page_loading, "WAIT", 60.0)
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
@@ -487,7 +487,7 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
     async with begun() as (app, pilot):
         app.pane.place.come_back("q", ReadingPosition(key, 5))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(streaming_page, "TO_PLACE", 0.0)
+            patch.setattr(page_loading, "TO_PLACE", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
         assert not app.pane.place.go_to_anchor("section-50")
         await read(app, pilot)

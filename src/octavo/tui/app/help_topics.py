@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.help import TOPICS, text_of
-from octavo.tui.reader.note import NoteSheet
+from octavo.tui.reader.page_dialogs import NoteSheet
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker

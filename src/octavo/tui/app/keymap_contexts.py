@@ -20,10 +20,9 @@ from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.note import NoteSheet
+from octavo.tui.reader.image_screen import PictureScreen
+from octavo.tui.reader.page_dialogs import NoteSheet, RecordSheet
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.picture import PictureScreen
-from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.form import FormDialog

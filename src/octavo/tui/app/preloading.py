@@ -42,12 +42,10 @@ _MODULES = (
     "octavo.tui.resources.site_resources",
     "octavo.tui.content.files",
     "octavo.tui.content.links",
-    "octavo.tui.reader.note",
+    "octavo.tui.reader.page_dialogs",
     "octavo.tui.content.page_history",
     "octavo.tui.app.destinations",
-    "octavo.tui.reader.picture",
-    "octavo.tui.reader.record",
-    "octavo.tui.reader.markdown_preview",
+    "octavo.tui.reader.image_screen",
     "octavo.tui.review.merge_dialog",
 )
 """What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""

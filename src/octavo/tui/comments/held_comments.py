@@ -11,6 +11,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import OutboxEntry
+from octavo.tui.reader.page_view import preview
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
@@ -52,7 +53,6 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
-    from octavo.tui.reader.markdown_preview import preview
 
     place = f"held {entry.id}"
     kept = DialogDraft(app, place, entry.facts.text)

@@ -14,6 +14,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import sign_of
 from octavo.documents.suggestions import suggestion_fence
+from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import not_allowed_with
@@ -249,7 +250,6 @@ def compose(
     It is the draft of `place` until then, and begins as `start`. `source` is what a suggested wording begins with."""
     from octavo.tui.comments.composer import Composer
     from octavo.tui.comments.people import People
-    from octavo.tui.reader.markdown_preview import preview
     from octavo.tui.terminal.external_editor import FileNote
 
     kept, state = DialogDraft(app, place, start), app.session.state

@@ -22,11 +22,11 @@ from octavo.tui.content.space_reading import SpaceReading
 from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.content.visit import Visit
-from octavo.tui.reader.link_following import copy_address, follow
-from octavo.tui.reader.link_names import look_for_new_specifications, name_again
+from octavo.tui.reader.link_opening import copy_address, follow
+from octavo.tui.reader.link_titles import look_for_new_specifications, name_again
+from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
@@ -259,7 +259,7 @@ class ContentScreen(View, CopiesLater):
 
     @on(PageView.RowWanted)
     def _row_wanted(self, message: PageView.RowWanted) -> None:
-        from octavo.tui.reader.record import open_row  # the first screen does without
+        from octavo.tui.reader.page_dialogs import open_row  # lazy: dialogs, 1 ms
 
         open_row(self.app, message)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.page_discussion import ShowsDiscussion
-from octavo.tui.reader.link_names import ShowsPage
+from octavo.tui.reader.link_titles import ShowsPage
 from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard

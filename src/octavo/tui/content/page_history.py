@@ -22,12 +22,11 @@ from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE
 from octavo.tui.content.page_revisions import RevisionWalk, Version
-from octavo.tui.reader import link_following
+from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.page_dialogs import open_row
+from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import open_row
-from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -278,7 +277,7 @@ class PageHistoryScreen(View):
         view = self.query_one("#page", PageView)
         if message.kind == "page":
             self.shell.say(_NO_ADDRESS, tone="care")
-        elif not link_following.open_part(self.shell, view, message, self._link_followed):
+        elif not link_opening.open_part(self.shell, view, message, self._link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
@@ -296,10 +295,10 @@ class PageHistoryScreen(View):
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]
                 sources = view.contents.sources
-                shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
+                shown = link_opening.show_shared(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
-                link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
+                link_opening.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:

@@ -15,10 +15,9 @@ from octavo.tui.content.navigation import Navigation, Which
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.content.visit import Visit
-from octavo.tui.reader.link_following import follow_link_page
-from octavo.tui.reader.link_names import name_targets
-from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.reader.link_opening import follow_link_page
+from octavo.tui.reader.link_titles import name_targets
+from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.shell.page_queries import page_to_read
 from octavo.tui.shell.tree_rows import neighbour, open_counts

@@ -14,7 +14,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.reader.link_names import ShowsPage
+from octavo.tui.reader.link_titles import ShowsPage
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.shell.tree_rows import under
 

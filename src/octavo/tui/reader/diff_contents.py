@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.diff_making import DiffMaking
-from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import Contents, Stop, drop_lines
+from octavo.tui.reader.background_layout import LateSources
+from octavo.tui.reader.contents import SHORT, WAIT, Contents, Stop, drop_lines, fail
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -26,7 +27,8 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
+from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.terminal import polite_thread
 from octavo.tui.widgets.empty_states import nothing
 
 if TYPE_CHECKING:
@@ -248,3 +250,74 @@ class DiffContents(Contents):
 
     def before_painting(self) -> None:
         self._late.ask(self.sources)
+
+
+class _Making:
+    """Units that are being built."""
+
+    def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
+        self.changes, self._layout = changes, layout
+        self.laid: LaidUnits | None = None
+        self.is_done = threading.Event()
+
+    def steps(self) -> Iterator[object]:
+        """Build the units and lay them out. Yields after each unit."""
+        yield from self.changes.build()
+        if self._layout is not None:
+            self.laid = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
+        self.is_done.set()
+
+
+class DiffMaking:
+    """Builds the units of a diff. Until they are complete, the previous units stay visible."""
+
+    def __init__(self, pane: DiffView) -> None:
+        self.pane = pane
+        self._making: _Making | None = None
+        self._work: polite_thread.Work | None = None
+        self._then: Callable[[], object] | None = None
+
+    @property
+    def is_making(self) -> bool:
+        """True while units are being built."""
+        return self._making is not None
+
+    def make(self, then: Callable[[], object] | None = None) -> None:
+        """Build all units, and call `then` once they are shown. Without `then`, the callback of a canceled build is
+        called."""
+        self._then = then or self._then
+        self.stop()
+        changes, size = self.pane.contents.wanted_units()
+        if size < SHORT:
+            self._take(_Making(changes.complete(), None))
+            return
+        self._making = making = _Making(changes, self.pane.background.prepare(self.pane.folds, size))
+        self._work = polite_thread.thread.begin(self._steps(making), partial(fail, self.pane))
+        if making.is_done.wait(WAIT):
+            self._take(making)
+
+    def stop(self) -> None:
+        """Cancel building."""
+        if self._work is not None:
+            self._work.stop()
+        self._making = self._work = None
+
+    def drop(self) -> None:
+        """Cancel building, and the callback."""
+        self.stop()
+        self._then = None
+
+    def _steps(self, making: _Making) -> Iterator[object]:
+        yield from making.steps()
+        self.pane.call_later(self._take_late, making)
+
+    def _take_late(self, making: _Making) -> None:
+        if making is self._making:
+            self._take(making)
+
+    def _take(self, making: _Making) -> None:
+        self._making = self._work = None
+        then, self._then = self._then, None
+        self.pane.place.made(making.changes, making.laid)
+        if then is not None:
+            then()

@@ -11,8 +11,8 @@ from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
+from octavo.tui.reader.contents import Stop
 from octavo.tui.reader.moves import START, Top, above, distance
-from octavo.tui.reader.pane import Stop
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from textual.message import Message
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.cursor_block import AT_CURSOR, CursorBlock
+from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, CursorBlock
+from octavo.tui.reader.contents import PaneState
 from octavo.tui.reader.diff_contents import DiffContents, Layout
 from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NO_BLOCKS, DiffNavigation
-from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.hot_spots import LINK_HINTS
-from octavo.tui.reader.pane import PaneState
+from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize

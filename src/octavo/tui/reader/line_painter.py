@@ -11,8 +11,8 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
+from octavo.tui.reader.contents import MARK
 from octavo.tui.reader.moves import Top, rows_from
-from octavo.tui.reader.pane import MARK
 from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, unpaintable_units

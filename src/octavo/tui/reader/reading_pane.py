@@ -16,11 +16,11 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.background_layout import BackgroundLayout
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.find_line import FindLine
-from octavo.tui.reader.hot_spots import HotSpots
+from octavo.tui.reader.contents import Contents, PaneState, is_at_end, no_lines
+from octavo.tui.reader.find_bar import FindLine
 from octavo.tui.reader.line_painter import LinePainter
+from octavo.tui.reader.link_hints import HotSpots
 from octavo.tui.reader.moves import START, Top, line_number, moved, position_of, top_of, within
-from octavo.tui.reader.pane import Contents, PaneState, is_at_end, no_lines
 from octavo.tui.reader.text_selection import TextSelection
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import ClickableSpan, Line

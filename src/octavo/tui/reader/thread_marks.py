@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.pane import STILL, Stop
+from octavo.tui.reader.contents import STILL, Stop
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line, cells, line_blocks

@@ -11,8 +11,8 @@ from textual.content import Content
 from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import Choice
 from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.pane import Contents, Stop, drop_lines
+from octavo.tui.reader.contents import Contents, Stop, drop_lines
+from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,

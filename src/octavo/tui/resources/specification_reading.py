@@ -89,7 +89,7 @@ def open_version(shell: Shell, known: Known, version: openapi.Version) -> None:
 async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # few read a specification
-    from octavo.tui.reader.note import NoteSheet
+    from octavo.tui.reader.page_dialogs import NoteSheet
     from octavo.tui.render.deferred_loaders import deferred_content
 
     asked = {"at": known["at"], "spec_slug": known["spec_slug"]}

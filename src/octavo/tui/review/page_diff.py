@@ -21,9 +21,9 @@ from octavo.documents.suggestions import block_source, suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
-from octavo.tui.reader import link_following
+from octavo.tui.reader import link_opening
+from octavo.tui.reader.contents import Stop
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.pane import Stop
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.half_block_pictures import ImageReference
@@ -160,7 +160,7 @@ class PageDiff:
             LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None))), change.page.id
         )
         if message.kind == "image" and not message.outside:
-            from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
+            from octavo.tui.reader.image_screen import PictureScreen  # few pictures are looked at so closely
 
             self._view.app.push_screen(PictureScreen((ImageReference(message.href),), targets))
             return
@@ -179,12 +179,12 @@ class PageDiff:
             case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [page_to_read(place, change.page.id) for place in places]
-                shown = link_following.show_shared(
+                shown = link_opening.show_shared(
                     self._view.shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
                 self._view.shell.background(shown)
             case target:
-                link_following.leave(
+                link_opening.leave(
                     self._view.shell, target, href=message.href, words=message.words, at=self._comparison.at
                 )
 

@@ -11,7 +11,8 @@ from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
-from octavo.tui.reader.link_names import ShowsPage
+from octavo.tui.reader.link_titles import ShowsPage
+from octavo.tui.reader.linked_files import file_of
 from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
 from octavo.tui.shell.page_queries import page_there, text_of
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
@@ -55,7 +56,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
-            from octavo.tui.reader.picture import look_at  # lazy: images, rarely opened
+            from octavo.tui.reader.image_screen import look_at  # lazy: images, rarely opened
 
             look_at(app, view, message.href)
         case _:
@@ -223,8 +224,7 @@ def _target(screen: FollowsLinks, href: str) -> links.Target:
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
-    from octavo.tui.reader.linked_files import file_of
-    from octavo.tui.shell.exporting import save_file
+    from octavo.tui.shell.exporting import save_file  # lazy: dialogs, 10 ms
 
     try:
         file = await file_of(app.session.live, at, target)
@@ -272,7 +272,7 @@ def _shared_in(text: str, targets: LinkTargets | None, target: links.ToReusableC
 
 
 async def _open_site(app: Shell, target: links.ToSite) -> None:
-    from octavo.api import sites
+    from octavo.api import sites  # lazy: rarely linked
 
     organization = target.organization or (
         app.workspace.organization.id if app.workspace.organization is not None else ""
@@ -288,7 +288,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
 def _show_sheet(
     app: Shell, sources: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
-    from octavo.tui.reader.note import NoteSheet
+    from octavo.tui.reader.page_dialogs import NoteSheet  # lazy: dialogs, 1 ms
 
     def decided(followed: LinkFollowed | None) -> None:
         if followed is not None:

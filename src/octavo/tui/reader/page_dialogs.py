@@ -1,23 +1,97 @@
-"""Dialog that shows a table row field by field."""
+"""Dialogs over a page: a footnote or other text, and a table row field by field."""
 
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from textual import on
 from textual.app import App, ComposeResult
 
-from octavo.documents.blocks import Block, plain_text
+from octavo.documents.blocks import Block, Document, plain_text
 from octavo.tui.reader.page_view import Excerpt, PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.table_reading import Leaving
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import record_document
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
 
+NOTE: Commands[NoteSheet] = Commands(
+    "note",
+    (
+        Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, sheet: sheet.dismiss(None)),
+        Command("help", "question_mark", "Help", "Show the keyboard shortcuts for this dialog", run=lambda app, _: app.show_help(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class NoteSheet(Dialog[LinkFollowed | None]):
+    """Dialog with text. Returns the link that was opened in it, or None."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("page_dialogs.tcss"),
+    ]
+    CONTEXT: ClassVar[str] = "note dialog"
+    HELP: ClassVar[str] = (
+        "This dialog shows a footnote, reusable content, or a help topic. Press j or k to scroll, / to find text, "
+        "f to open a link, or y to copy the selected block. Press esc to close the dialog."
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
+
+    def __init__(self, note: Block, sources: DeferredContent, name: str = "") -> None:
+        super().__init__()
+        self._note, self._sources = note, sources
+        self._title = name or f"Footnote {note.attrs.get('label') or ''}".strip()
+
+    def body(self) -> ComposeResult:
+        view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
+        view.contents.sources = self._sources
+        with Frame() as frame:
+            frame.name_it(self._title)
+            yield view
+
+    def on_mount(self) -> None:
+        self._view.focus()
+        self._view.show(Document("", self._note.children, ""), key=self._note.key)
+        self.call_after_refresh(self._fit)
+
+    @property
+    def _view(self) -> PageView:
+        return self.query_one(PageView)
+
+    def _fit(self) -> None:
+        """Adapt the height of the dialog to its text."""
+        view = self._view
+        view.galley.lay_out_some(2 * view.rows)
+        view.styles.height = max(1, view.galley.total)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
+
+    @on(LinkFollowed)
+    def _followed(self, message: LinkFollowed) -> None:
+        message.stop()
+        self.dismiss(message)
+
+    @on(PageView.RowWanted)
+    def _row_wanted(self, message: PageView.RowWanted) -> None:
+        open_row(self.app, message)
+
+
 _TITLE = 60
+
+
+class Leaving(NamedTuple):
+    """Result of the dialog for a table row: the last row, and the link or comment that was requested."""
+
+    row: Block
+    opened: ClickableSpan | None = None
+    outside: bool = False
+    comment: bool = False
 
 
 def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
@@ -58,7 +132,7 @@ class RecordSheet(Dialog[Leaving]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("record.tcss"),
+        PurePath(__file__).with_name("page_dialogs.tcss"),
     ]
     CONTEXT: ClassVar[str] = "table row"
     HELP: ClassVar[str] = (

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.message import Message
 
 from octavo.documents.blocks import Document
+from octavo.tui.reader.contents import SHORT, WAIT, drop_lines, fail
 from octavo.tui.reader.moves import position_of
 from octavo.tui.reader.page_contents import Head, top_blocks
-from octavo.tui.reader.pane import SHORT, WAIT, drop_lines, fail
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
 from octavo.tui.render.reading_position import ReadingPosition

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.shell.shell import Shell
 
-
 _SPECIFICATIONS = 8
 """Most cached OpenAPI specifications: each may take some megabytes."""
 
@@ -61,7 +60,7 @@ def name_targets(screen: ShowsPage) -> None:
             lambda asked: find(octavo.session.live, asked, octavo.workspace.organization, is_folder=is_folder)
         )
     if octavo.settings.thumbnails and sources.thumbnails is None:
-        from octavo.tui.reader.picture_files import thumbnails
+        from octavo.tui.reader.image_files import thumbnails  # lazy: images, off by default
 
         sources.thumbnails = thumbnails(octavo.session, Color.parse(octavo.theme_variables["background"]).rgb)
     before = sources.targets

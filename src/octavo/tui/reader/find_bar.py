@@ -13,8 +13,8 @@ from textual.events import Key
 from textual.strip import Strip
 
 from octavo.api.safety import line as safe_line
+from octavo.tui.reader.contents import STILL
 from octavo.tui.reader.moves import START, Top, above, distance
-from octavo.tui.reader.pane import STILL
 from octavo.tui.render.painting import restyle
 from octavo.tui.render.text_search import Match, MatchSpan, TextFinder, match_spans
 from octavo.tui.widgets.commands import Command, Commands

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
+from octavo.tui.reader.contents import STILL, is_at_end
 from octavo.tui.reader.moves import START, Bring, Top, above, distance, lines_from, position_of
 from octavo.tui.reader.page_contents import left_out
-from octavo.tui.reader.pane import STILL, is_at_end
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
 from octavo.tui.render.reading_position import ReadingPosition

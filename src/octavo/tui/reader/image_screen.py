@@ -17,7 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
-from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_of, small
+from octavo.tui.reader.image_files import NotShown, Place, bring, kept, place_of, small
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
@@ -120,7 +120,7 @@ class PictureScreen(Dialog[None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("picture.tcss"),
+        PurePath(__file__).with_name("image_screen.tcss"),
     ]
     CONTEXT: ClassVar[str] = "image"
     HELP: ClassVar[str] = (
