@@ -415,11 +415,11 @@ def read_form_draft(place: Place, data: bytes) -> str:
 
 
 def read_specification(place: Place, data: bytes) -> str:
-    return asyncio.run(openapi_files.read(data, "pets.yaml")).trouble
+    return asyncio.run(openapi_files.parse_file(data, "pets.yaml")).trouble
 
 
 def read_image(place: Place, data: bytes) -> str:
-    return asyncio.run(image_files.small(data, 10, 10, (0, 0, 0))).trouble
+    return asyncio.run(image_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
 
 
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:

@@ -9,7 +9,7 @@ from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.contents import STILL
+from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.link_opening import follow, leave
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.shell.routes import ToPage
@@ -38,10 +38,10 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert run.app.clipboard.startswith("curl 'https://api.saltmarsh.example/v2/stations/{station}/levels'")
         await run.press("G")
         await run.see("Stuck? Write to")
-        content.view.place.go_to_anchor("errors-of-this-endpoint")
+        content.view.navigation.go_to_anchor("errors-of-this-endpoint")
         await run.press("f")
         await run.see("type a letter")
-        hints = content.view.spots.hints
+        hints = content.view.clickables.hints
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
@@ -155,7 +155,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
+        assert {STILL_LOADING, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == ""

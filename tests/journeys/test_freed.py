@@ -129,9 +129,9 @@ WAYS: dict[str, dict[str, Way]] = {
         "Offers": ("C", "type: ", "@"),
         "ThreadSheet": ("g", "j", "j", "enter", "t", "enter"),
         "ReactionPicker": (*("g", "j", "j", "enter", "t", "enter"), "+"),
-        "RecordSheet": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
-        "PictureScreen": (a_picture,),
-        "NoteSheet": (a_note,),
+        "TableRowDialog": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
+        "ImageScreen": (a_picture,),
+        "TextDialog": (a_note,),
         "InboxScreen": ("1",),
         "CommentsScreen": ("4",),
         "BrowserScreen": ("6", "enter"),
@@ -159,7 +159,7 @@ it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
     "UnsavedTexts",
-    *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
+    *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "TableRowDialog", "ImageScreen", "BrowserScreen"),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""

@@ -45,15 +45,15 @@ class PaneApp(App[None], Generic[P]):
     def keep(self, message: Message) -> None:
         self.said.append(message)
 
-    def on_page_view_row_wanted(self, message: PageView.RowWanted) -> None:
+    def on_page_view_table_row_requested(self, message: PageView.TableRowRequested) -> None:
         open_row(self, message)
 
     on_copy_url_requested = keep
     on_link_followed = keep
     on_page_loaded = keep
-    on_reader_block_chosen = keep
-    on_reader_thread_wanted = keep
-    on_reader_read_on = keep
+    on_reader_comment_requested = keep
+    on_reader_thread_requested = keep
+    on_reader_next_page_requested = keep
     on_reader_copied = keep
 
 
@@ -64,18 +64,18 @@ def screen(pane: Reader) -> str:
 
 async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
     """Wait until the thread has laid out all of the pane."""
-    while pane.galley.unset:
+    while pane.virtual_lines.unset:
         await pilot.pause()
 
 
 async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
     """Wait until a diff has all its units."""
     await pilot.pause()
-    while pane.contents.making.is_making:
+    while pane.contents.builder.is_building:
         await pilot.pause()
 
 
-def bar_at(pane: Reader) -> list[str]:
+def bar_column(pane: Reader) -> list[str]:
     """The lines that have the cursor's bar."""
     rows = [row.strip() for row in screen(pane).split("\n")]
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
@@ -83,7 +83,7 @@ def bar_at(pane: Reader) -> list[str]:
 
 def wanted(app: PaneApp[P]) -> list[str]:
     """The words of the blocks whose threads were asked for."""
-    return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+    return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
 
 
 def links(app: PaneApp[P]) -> list[tuple[str, bool]]:

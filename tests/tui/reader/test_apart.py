@@ -1,4 +1,4 @@
-"""Cards and columns: each card, and each block of a column, is a stop of its own."""
+"""Cards and columns: each card, and each block of a column, is a span of its own."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def test_each_card_is_a_stop_that_opens_and_takes_comments() -> None:
         assert places[0][0] == places[1][0] == places[2][0] < places[3][0]
         await pilot.press("left_parenthesis", "left_parenthesis", "enter", "c")
         assert links(app) == [("two.md", False)]
-        (said,) = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        (said,) = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert (said.kind, said.children[0].plain()) == ("card", "Two, more")
         assert said.key
         app.pane.set_threads({said.key: 2})
@@ -79,9 +79,9 @@ async def test_blocks_of_columns_are_stops_one_column_after_the_other() -> None:
         assert read == [["Left", "first."], ["Left", "second,"], ["Right"], ["Right", "words."]]
         assert cells[0] == cells[1] != cells[2] == cells[3]
         assert len(bars(app.pane)) == 1
-        left = app.pane.place.standing
+        left = app.pane.navigation.current_position
         app.pane.show(parse("Other."), key="q")
         app.pane.show(parse(COLUMNS), key="p")
-        app.pane.place.stand(left)
+        app.pane.navigation.restore(left)
         await pilot.pause()
         assert {cell for _, cell in bars(app.pane)} == cells[3]

@@ -20,7 +20,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal import child_programs
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SMALL = "flowchart LR\n  A[Measure] --> B[Publish]"
 WIDE = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
@@ -191,14 +191,14 @@ async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened
     async with app.run_test(size=(60, 14)) as pilot:
         app.pane.show_markdown(f"{hidden if opened else tall}\n\nBelow it.", key="p")
         await pilot.pause()
-        app.pane.cursor.put(app.pane.cursor.visible_stops()[-1])
-        assert bar_at(app.pane) == ["Below it."]
+        app.pane.cursor.select(app.pane.cursor.visible_spans()[-1])
+        assert bar_column(app.pane) == ["Below it."]
         if opened:
-            app.pane.open_spot(app.pane.spots.visible()[0], outside=False)
+            app.pane.open_clickable(app.pane.clickables.visible()[0], outside=False)
         async with asyncio.timeout(10):
             while "Below it." in screen(app.pane):
                 await pilot.pause(0.02)
-        assert bar_at(app.pane) != []
+        assert bar_column(app.pane) != []
 
 
 @pytest.mark.parametrize("kind", ["flowchart LR", "sequenceDiagram", "stateDiagram-v2", "pie"])

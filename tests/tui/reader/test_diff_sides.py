@@ -15,7 +15,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
@@ -103,7 +103,7 @@ def view_app() -> PaneApp[DiffView]:
 
 def side(app: PaneApp[DiffView]) -> str:
     """The side the cursor is on."""
-    return app.pane.cursor_block.side
+    return app.pane.block_commands.side
 
 
 @pytest.mark.parametrize("width", [100, 160])
@@ -158,7 +158,7 @@ async def test_one_stands_on_either_side_and_comments_on_it(split: bool) -> None
         assert side(app) == "old"
         await pilot.press("c", "left_parenthesis")
         assert side(app) == "new", "what is the same is met once, as it is now"
-        chosen = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        chosen = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert [block.plain() for block in chosen] == ["It takes four days.", "It takes three days."]
         assert chosen[1].key == compared.old.blocks[1].key
 
@@ -236,15 +236,15 @@ async def test_a_link_to_a_heading_leads_to_it_even_when_it_is_folded() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare(page, page.replace("start", "begin")), key="p")
         await pilot.pause()
-        assert not app.pane.place.go_to_anchor("#nowhere")
-        assert app.pane.place.go_to_anchor("#part-17")
+        assert not app.pane.navigation.go_to_anchor("#nowhere")
+        assert app.pane.navigation.go_to_anchor("#part-17")
         await pilot.pause()
-        assert ["Part 17" in row for row in bar_at(app.pane)] == [True]
+        assert ["Part 17" in row for row in bar_column(app.pane)] == [True]
         await pilot.press("backslash")
         await app.workers.wait_for_complete()
-        assert app.pane.place.go_to_anchor("part-3")
+        assert app.pane.navigation.go_to_anchor("part-3")
         await pilot.pause()
-        assert ["Part 3" in row for row in bar_at(app.pane)] == [True]
+        assert ["Part 3" in row for row in bar_column(app.pane)] == [True]
 
 
 async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on_show() -> None:
@@ -267,7 +267,7 @@ async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on
         assert app.pane.asked == [("t1",)]
         await pilot.press("t", "t", "c", "enter", "t", "enter")
         chosen = [(type(each).__name__, each.block.key) for each in app.said if hasattr(each, "block")]
-        assert chosen == [("BlockChosen", "t2"), ("ThreadWanted", "t2"), ("ThreadWanted", "t3")]
+        assert chosen == [("CommentRequested", "t2"), ("ThreadRequested", "t2"), ("ThreadRequested", "t3")]
         assert links(app) == []
 
 
@@ -288,7 +288,7 @@ class Asking(DiffView):
         super().__init__()
         self.asked: list[tuple[str, ...]] = []
 
-    def on_diff_view_replies_wanted(self, message: DiffView.RepliesWanted) -> None:
+    def on_diff_view_replies_requested(self, message: DiffView.RepliesRequested) -> None:
         self.asked.append(message.keys)
 
 

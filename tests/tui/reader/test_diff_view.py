@@ -23,7 +23,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
@@ -136,14 +136,14 @@ async def test_changes_are_reached_in_both_directions_and_counted() -> None:
         show(app)
         assert app.pane.contents.change_count == 9
         await pilot.pause()
-        seen = [app.pane.place.change_number]
+        seen = [app.pane.navigation.change_number]
         for _ in range(8):
             await pilot.press("n")
-            seen.append(app.pane.place.change_number)
+            seen.append(app.pane.navigation.change_number)
         assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         assert app.pane.facts == "change 9 of 9"
         await pilot.press("N")
-        assert app.pane.place.change_number == 8
+        assert app.pane.navigation.change_number == 8
 
 
 async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lies() -> None:
@@ -157,17 +157,17 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         await pilot.pause()
         shown = screen(app.pane)
         assert "── Ask › step “Step 2” · 8 blocks ─" in shown
-        assert ["Then two." in row for row in bar_at(app.pane)] == [True]
+        assert ["Then two." in row for row in bar_column(app.pane)] == [True]
         assert "line 1" not in shown
         app.pane.contents.set_threads({"": [ThreadSummary("Zoe M.", "3 d", "On the page. " * 30)]})
         await pilot.pause()
-        assert ["Then two." in row for row in bar_at(app.pane)] == [True], "until one has moved"
+        assert ["Then two." in row for row in bar_column(app.pane)] == [True], "until one has moved"
         await pilot.press("k")
         app.pane.contents.set_threads({})
         await pilot.pause()
         await pilot.resize_terminal(50, 17)
         await pilot.pause()
-        assert app.pane.place.change_number == 1
+        assert app.pane.navigation.change_number == 1
 
 
 async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
@@ -176,7 +176,7 @@ async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None
         settled = ThreadSummary("Zoe M.", "3 d", "Settled.", is_open=False, key="t0")
         show(app, BEFORE, BEFORE, One=[settled], first_step=[THREAD])
         await pilot.pause()
-        assert "Tom W." in bar_at(app.pane)[0]
+        assert "Tom W." in bar_column(app.pane)[0]
 
 
 async def test_a_fold_opens_where_it_is() -> None:
@@ -187,7 +187,7 @@ async def test_a_fold_opens_where_it_is() -> None:
         assert "7 blocks unchanged" in screen(app.pane)
         assert "Two." not in screen(app.pane)
         await pilot.press("left_parenthesis", "left_parenthesis", "left_parenthesis")
-        assert "expand" in bar_at(app.pane)[0]
+        assert "expand" in bar_column(app.pane)[0]
         await pilot.press("equals_sign")
         assert "Two." in screen(app.pane)
         await pilot.press("minus")
@@ -209,7 +209,7 @@ async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
         await pilot.press("equals_sign")
         assert "Four." in screen(app.pane)
         assert "One." not in screen(app.pane)
-        assert ["You can rotate" in row for row in bar_at(app.pane)] == [True]
+        assert ["You can rotate" in row for row in bar_column(app.pane)] == [True]
         await pilot.press("minus", "minus")
         assert "Rotate\n" not in screen(app.pane)
 
@@ -225,7 +225,7 @@ async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
         await pilot.press("t", "enter")
         assert "[/x] says nothing." in screen(app.pane)
         await pilot.press("left_parenthesis", "enter")
-        wanted = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        wanted = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadRequested)]
         assert wanted == [("thread", "t1"), ("paragraph", key_of("You can"))]
 
 
@@ -239,7 +239,7 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
         assert not comment.enabled
         assert "to select a block" in (comment.reason or "")
         await pilot.press("n", "c")
-        chosen = [each.block.key for each in app.said if isinstance(each, Reader.BlockChosen)]
+        chosen = [each.block.key for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert chosen == [key_of("You can")]
 
 
@@ -261,7 +261,7 @@ async def test_words_are_found_in_what_is_shown() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
         await pilot.press("slash", *"acme", "enter")
-        assert app.pane.finder.finding == "1 of 1"
+        assert app.pane.find_bar.search_status == "1 of 1"
         assert "X-Acme-Signature" in screen(app.pane)
 
 
@@ -280,10 +280,10 @@ async def test_the_place_stays_when_the_same_diff_comes_again() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
         await pilot.press("n", "n", "n")
-        cursor, place = bar_at(app.pane), app.pane.scroll_offset.y
+        cursor, place = bar_column(app.pane), app.pane.scroll_offset.y
         show(app, You_can=[THREAD])
         await pilot.pause()
-        assert bar_at(app.pane) == cursor
+        assert bar_column(app.pane) == cursor
         assert app.pane.scroll_offset.y > place > 0
 
 
@@ -292,28 +292,28 @@ async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() 
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
         await pilot.press("n", "n", "n", "k", "k")
-        cursor, place = bar_at(app.pane), screen(app.pane)
+        cursor, place = bar_column(app.pane), screen(app.pane)
         app.pane.show(compare("one\n", "two\n"), key="q")
         await pilot.pause()
         assert "two" in screen(app.pane)
         show(app)
         await pilot.pause()
         assert screen(app.pane) == place
-        assert list(app.pane.place.places) == ["p"], "nobody went anywhere on the other page"
-        places = json.loads(json.dumps(app.pane.place.places))
+        assert list(app.pane.navigation.positions) == ["p"], "nobody went anywhere on the other page"
+        places = json.loads(json.dumps(app.pane.navigation.positions))
     again = view_app()
-    again.pane.place.places = {key: ReadingPosition(*place) for key, place in places.items()}
+    again.pane.navigation.positions = {key: ReadingPosition(*place) for key, place in places.items()}
     async with again.run_test(size=(100, 12)) as pilot:
         show(again, You_can=[THREAD])
         await pilot.pause()
-        assert bar_at(again.pane) == cursor
+        assert bar_column(again.pane) == cursor
         await pilot.press("j")
-        again.pane.place.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.navigation.positions["p"] = ReadingPosition("gone meanwhile", 3)
         again.pane.clear()
-        again.pane.place.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.navigation.positions["p"] = ReadingPosition("gone meanwhile", 3)
         show(again)
         await pilot.pause()
-        assert again.pane.place.change_number == 1
+        assert again.pane.navigation.change_number == 1
 
 
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])
@@ -323,11 +323,11 @@ async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks
     async with app.run_test(size=(160, 20)) as pilot:
         app.pane.show(compare(before, before.replace("return old", "return new").replace("1", "2")), key="p")
         await pilot.press(*keys)
-        look = app.pane.look
+        look = app.pane.text_styles
 
         def pieces() -> list[tuple[str, Style]]:
-            units = range(len(app.pane.galley))
-            return [piece[:2] for unit in units for line in app.pane.galley.lines(unit) for piece in line.pieces]
+            units = range(len(app.pane.virtual_lines))
+            return [piece[:2] for unit in units for line in app.pane.virtual_lines.lines(unit) for piece in line.pieces]
 
         for _ in range(200):
             both = ("return", look.accent + look.add_line), ("2", look.warning + look.add_line + look.add_word)
@@ -366,7 +366,7 @@ async def has_lines(pane: DiffView) -> None:
     """First a pane that is shown again has room, then lines."""
     for _ in range(200):
         await asyncio.sleep(0.01)
-        if not pane.is_outdated and len(pane.galley) == len(pane.contents.ready.units):
+        if not pane.is_outdated and len(pane.virtual_lines) == len(pane.contents.built.units):
             return
     raise AssertionError("There are no lines.")
 
@@ -381,14 +381,14 @@ async def test_a_thread_is_gone_to_once_there_is_room() -> None:
         pane.contents.set_threads({key_of("Keep it safe"): [THREAD]})
         await pilot.pause()
 
-        assert pane.place.bring_thread("t1")
-        assert not pane.place.bring_thread("of another page")
+        assert pane.navigation.select_thread("t1")
+        assert not pane.navigation.select_thread("of another page")
         pane.display = True
         await has_lines(pane)
 
-        here = pane.cursor.stop()
+        here = pane.cursor.current()
         assert here is not None
-        assert (here[3].kind, here[3].key) == ("thread", "t1")
+        assert (here.block.kind, here.block.key) == ("thread", "t1")
         assert "Is it 24 h" in screen(pane)
 
 
@@ -403,15 +403,15 @@ async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
         pane.contents.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
         await pilot.pause()
 
-        assert len(pane.contents.changed.units) == len(pane.galley)
-        assert not pane.place.bring_thread("t1")
+        assert len(pane.contents.shown.units) == len(pane.virtual_lines)
+        assert not pane.navigation.select_thread("t1")
         pane.display = True
         await has_lines(pane)
-        assert pane.place.bring_thread("t1")
+        assert pane.navigation.select_thread("t1")
         for _ in range(8):  # also when something asks where it is, after it is shown and before it hears of that
             pane.display = False
             await pilot.pause()
-            pane.contents.making.make()
+            pane.contents.builder.build()
             await pilot.pause()
             pane.display = True
             await has_lines(pane)

@@ -23,7 +23,7 @@ from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.terminal.crash_report import FaultLog
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SOURCE = """# Tides
 
@@ -71,7 +71,7 @@ async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_
         assert "paragraph, shown as source" in shown
         assert FAILS in shown
         await pilot.press(*["right_parenthesis"] * 4)
-        assert any("paragraph, shown as source" in row for row in bar_at(app.pane))
+        assert any("paragraph, shown as source" in row for row in bar_column(app.pane))
         await pilot.press("slash", *"last", "enter", "escape", "z", "G", "backslash")
         assert "{% hint" in screen(app.pane)
         await pilot.resize_terminal(100, 20)
@@ -90,7 +90,7 @@ async def test_a_block_that_cannot_be_painted_is_a_box_with_its_source_and_keys_
     async with app.run_test(size=(60, 20)) as pilot:
         app.pane.show(parse(SOURCE), key="p")
         await pilot.pause()
-        app.pane.galley.put(1, [Line([Piece("unseen", no_style)]), *app.pane.galley.lines(1)])
+        app.pane.virtual_lines.put(1, [Line([Piece("unseen", no_style)]), *app.pane.virtual_lines.lines(1)])
         app.pane.repaint()
         await pilot.pause()
         shown = screen(app.pane)

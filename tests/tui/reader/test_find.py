@@ -41,7 +41,7 @@ async def test_the_find_line_says_how_to_go_on_and_stays_until_it_is_ended() -> 
         assert foot(app).endswith("2 of 11 · n next · N previous · esc")
         await pilot.press("escape")
         assert "n next" not in foot(app)
-        assert app.pane.finder.needle == ""
+        assert app.pane.find_bar.needle == ""
 
 
 async def test_while_something_is_searched_the_key_bar_begins_with_the_next_one() -> None:
@@ -72,7 +72,7 @@ async def test_a_find_is_brought_to_a_third_of_the_pane() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 31)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
-        app.pane.finder.find("paragraph 25")
+        app.pane.find_bar.find("paragraph 25")
         await pilot.pause()
         rows = screen(app.pane).split("\n")
         assert "paragraph 25" in rows[10]

@@ -28,8 +28,8 @@ async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view()
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.contents.unfolding.step = 4
-        app.pane.contents.making.make()
+        app.pane.contents.context_size.step = 4
+        app.pane.contents.builder.build()
         assert app.pane.scroll_offset.y == 0
         await pilot.press("n")
         before = app.pane.scroll_offset.y
@@ -84,7 +84,9 @@ async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> No
         app.pane.contents.set_threads(threads)
         await pilot.press("t", "enter")
         await pilot.press("c")
-        chosen = [each.block.kind for each in app.said if isinstance(each, (Reader.ThreadWanted, Reader.BlockChosen))]
+        chosen = [
+            each.block.kind for each in app.said if isinstance(each, (Reader.ThreadRequested, Reader.CommentRequested))
+        ]
         assert chosen == ["thread", "thread"]
 
 

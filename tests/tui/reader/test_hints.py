@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.link_hints import chip_of, labels
+from octavo.tui.reader.link_hints import label_position, labels
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from tests.tui.reader.panes import PaneApp, links, screen
@@ -38,7 +38,7 @@ async def test_the_page_stands_back_while_letters_are_shown() -> None:
         await pilot.pause()
         plain, link = style_at(app.pane, "or the"), style_at(app.pane, "st.")
         await pilot.press("f")
-        look = app.pane.look
+        look = app.pane.text_styles
         assert style_at(app.pane, "or the").color == look.faded.color != plain.color
         assert style_at(app.pane, "st.").color == look.text.color != link.color
         assert style_at(app.pane, "s st").bgcolor == look.button.bgcolor
@@ -86,7 +86,7 @@ async def test_a_link_behind_the_find_line_has_no_letter() -> None:
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("slash", *"entry", "enter", "g", "f")
-        assert len(app.pane.spots.visible()) == 5
+        assert len(app.pane.clickables.visible()) == 5
 
 
 async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
@@ -129,5 +129,5 @@ async def test_scrolling_takes_the_letters_away() -> None:
 )
 def test_a_letter_stands_alone_and_hides_as_little_as_it_can(text: str, link: str, label: str, shown: str) -> None:
     start = text.index(link)
-    at, chip = chip_of([char == " " for char in text], start, start + len(link), label)
+    at, chip = label_position([char == " " for char in text], start, start + len(link), label)
     assert text[:at] + chip + text[at + len(chip) :] == shown

@@ -18,7 +18,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.comparison import compare, recent_entries
 from octavo.tui.render.conflict_page import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_context import PlacedUnit, UnchangedRange, collapse_unchanged
@@ -92,15 +92,17 @@ def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
 
 def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
     heights = [1 + number % 4 for number in range(3000)]
-    galley = VirtualLines(range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3))
+    virtual_lines = VirtualLines(
+        range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3)
+    )
     for unit in (2999, 0, 1500, 255, 256, 257):
-        galley.lines(unit)
+        virtual_lines.lines(unit)
         heights[unit] += unit % 3
     for unit in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
-        assert galley.top(unit) == sum(heights[:unit])
-        assert galley.at(galley.top(unit)) == (unit, 0)
-        assert galley.at(galley.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
-    assert galley.total == sum(heights)
+        assert virtual_lines.top(unit) == sum(heights[:unit])
+        assert virtual_lines.at(virtual_lines.top(unit)) == (unit, 0)
+        assert virtual_lines.at(virtual_lines.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
+    assert virtual_lines.total == sum(heights)
 
 
 def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
@@ -144,11 +146,11 @@ async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
         await pilot.pause()
-        outermost: Block = app.pane.galley.units[0].block
-        unset = app.pane.galley.unset
-        app.pane.place.go_to_block(outermost.key)
-        assert app.pane.galley.unset > unset - 60
-        assert len(app.pane.galley) > 200
+        outermost: Block = app.pane.virtual_lines.units[0].block
+        unset = app.pane.virtual_lines.unset
+        app.pane.navigation.go_to_block(outermost.key)
+        assert app.pane.virtual_lines.unset > unset - 60
+        assert len(app.pane.virtual_lines) > 200
 
 
 async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> None:
@@ -156,13 +158,13 @@ async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> N
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
         await diff_made(app.pane, pilot)
-        assert len(app.pane.galley) > 20
+        assert len(app.pane.virtual_lines) > 20
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
         await pilot.press("G", "\\")
-        while not app.pane.contents.shows_source or app.pane.contents.making.is_making:
+        while not app.pane.contents.shows_source or app.pane.contents.builder.is_building:
             await pilot.pause()
-        assert all(len(unit.lines) < 200 for unit in app.pane.contents.changed.units)
+        assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown.units)
         assert "item 0" in screen(app.pane)
 
 
@@ -204,12 +206,12 @@ def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
 
 
 async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:
-    app = PaneApp(ThreeWay())
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
-        lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
+        lines = [line for unit in range(len(app.pane.virtual_lines)) for line in app.pane.virtual_lines.lines(unit)]
         assert any("more lines are not shown" in line.text for line in lines)
         assert len(lines) < 450
 
@@ -222,15 +224,15 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
         for _ in range(4):
             await pilot.press("minus")
             await diff_made(app.pane, pilot)
-        before = len(app.pane.galley)
+        before = len(app.pane.virtual_lines)
         assert before < 100
-        app.pane.contents.unfolding.step = 4
-        app.pane.contents.making.make()
-        assert app.pane.contents.making.is_making
-        assert len(app.pane.galley) == before
-        while app.pane.contents.making.is_making:
+        app.pane.contents.context_size.step = 4
+        app.pane.contents.builder.build()
+        assert app.pane.contents.builder.is_building
+        assert len(app.pane.virtual_lines) == before
+        while app.pane.contents.builder.is_building:
             await pilot.pause(0.01)
-        assert len(app.pane.galley) > 2000
+        assert len(app.pane.virtual_lines) > 2000
         assert app.pane.contents.change_count == 30
 
 
@@ -238,30 +240,30 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
     page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     pieces = prepare_conflicts(made, page.replace("End words", "Ending words"))
-    app = PaneApp(ThreeWay())
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         await pilot.press("equals_sign")
         await laid_out(app.pane, pilot)
-        assert len(app.pane.galley) > 20
-        assert all(len(app.pane.galley.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.galley)))
+        assert len(app.pane.virtual_lines) > 20
+        assert all(len(app.pane.virtual_lines.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.virtual_lines)))
         assert "End words" in screen(app.pane)
 
 
 async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
     page = f"Top.\n\n{HUGE['paragraph'](300)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
-    app = PaneApp(ThreeWay())
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
         await pilot.pause()
-        app.pane.unfold()
-        here, unset = app.pane.cursor.stop(), app.pane.galley.unset
+        app.pane.toggle_context()
+        here, unset = app.pane.cursor.current(), app.pane.virtual_lines.unset
         assert here is not None
         assert unset > 20
-        assert next(app.pane.cursor.stops_from(here[0], here[3], -1, lambda unit: True), None) is None
-        assert app.pane.galley.unset == unset
+        assert next(app.pane.cursor.spans_from(here.unit, here.block, -1, lambda unit: True), None) is None
+        assert app.pane.virtual_lines.unset == unset
 
 
 def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
@@ -328,7 +330,7 @@ class _Named(str):
 
 
 async def test_of_many_conflicts_each_is_numbered_without_counting_all_others() -> None:
-    app = PaneApp(ThreeWay())
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         (one,) = (each for each in prepare_conflicts(merge("a\n", "b\n", "c\n")) if isinstance(each, ConflictView))
         many = tuple(replace(one, name=_Named(number), key=f"{number} 1") for number in range(1000))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.documents.openapi import MAX_LENGTH, MAX_VALUES, SpecificationError, read_value
-from octavo.tui.reader.openapi_files import read
+from octavo.tui.reader.openapi_files import parse_file
 
 PARTS: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -21,7 +21,7 @@ PARTS: dict[str, Any] = {
 
 
 async def test_a_description_is_put_together_as_it_was_written() -> None:
-    found = await read(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
+    found = await parse_file(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
     assert (found.spec, found.trouble) == (PARTS, "")
 
 
@@ -35,12 +35,12 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
     ],
 )
 async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:
-    assert (await read(content, "a.yaml")).trouble.startswith(said)
+    assert (await parse_file(content, "a.yaml")).trouble.startswith(said)
 
 
 async def test_what_takes_too_long_is_ended() -> None:
-    """As much as is read at all, in the form that takes longest."""
-    found = await read(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
+    """As much as is parse_file at all, in the form that takes longest."""
+    found = await parse_file(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
     assert found.trouble == "Could not read a.yaml: the file takes too much time or memory to read."
 
 

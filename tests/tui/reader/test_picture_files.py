@@ -1,4 +1,4 @@
-"""Pictures made small: within bounds, whatever their files hold."""
+"""Pictures made scale_image: within bounds, whatever their files hold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.image_files import read_answer, small
+from octavo.tui.reader.image_files import read_answer, scale_image
 from octavo.tui.render.half_block_pictures import page_images, render_half_blocks
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
@@ -36,21 +36,21 @@ def lying(width: int, height: int) -> bytes:
 
 
 async def test_a_picture_fits_the_room_and_keeps_its_shape() -> None:
-    found = await small(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, GROUND)
+    found = await scale_image(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, GROUND)
     assert (found.columns, found.rows, found.width, found.height, found.format) == (60, 30, 400, 200, "PNG")
     assert set(found.pixels[::3]) == {250}
     assert found.trouble == ""
 
 
 async def test_what_shines_through_is_the_ground() -> None:
-    found = await small(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, GROUND)
+    found = await scale_image(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, GROUND)
     assert found.pixels == bytes(GROUND) * 16
 
 
 async def test_of_moving_pictures_the_first_is_shown() -> None:
     frames = [Image.new("RGB", (8, 8), colour) for colour in ((255, 0, 0), (0, 255, 0), (0, 0, 255))]
     data = file_of(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    found = await small(data, 8, 4, GROUND)
+    found = await scale_image(data, 8, 4, GROUND)
     assert found.frames == 3
     assert found.pixels[:3] == b"\xff\x00\x00"
 
@@ -67,7 +67,7 @@ async def test_of_moving_pictures_the_first_is_shown() -> None:
     ids=["empty", "document", "lying", "cut", "large"],
 )
 async def test_what_cannot_be_shown_says_why(data: bytes, says: str) -> None:
-    found = await small(data, 60, 20, GROUND)
+    found = await scale_image(data, 60, 20, GROUND)
     assert says in found.trouble
     assert not found.pixels
 
@@ -79,10 +79,10 @@ async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: 
     with open(path, "wb") as file:  # noqa: ASYNC230  # eight pixels
         file.write(red)
     drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8">{}</svg>'
-    seen = await small(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
+    seen = await scale_image(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
     assert set(seen.pixels[::3]) == {255}
     for way in (f'href="{path}"', f'hrehref="x"f="{path}"'):
-        hidden = await small(drawing.format(f'<image {way} width="8" height="8"/>').encode(), 8, 4, GROUND)
+        hidden = await scale_image(drawing.format(f'<image {way} width="8" height="8"/>').encode(), 8, 4, GROUND)
         assert hidden.pixels == bytes(GROUND) * (hidden.columns * hidden.rows)
 
 
@@ -97,7 +97,7 @@ async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: 
     ids=["tall", "entities", "broken"],
 )
 async def test_a_hostile_drawing_is_given_up(drawing: bytes) -> None:
-    assert (await small(drawing, 60, 20, GROUND)).trouble
+    assert (await scale_image(drawing, 60, 20, GROUND)).trouble
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,8 @@ def test_code_that_ends_in_a_row_too_long_to_be_moved_is_moved_above_that() -> N
 def test_one_stands_on_blocks_of_the_page_not_on_slices(page: str) -> None:
     block = next(iter(parse(page).blocks))
     known = {id(each) for each in block.walk()}
-    stops = [each for _, _, each in lay_out([block], 76, LOOK).block_ranges]
-    assert all(id(each) in known for each in stops)
+    spans = [each for _, _, each in lay_out([block], 76, LOOK).block_ranges]
+    assert all(id(each) in known for each in spans)
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert all(whole_block(part) is block for part in parts)
     leaves = {each.key for part in parts for each in part.walk() if not each.children}

@@ -6,13 +6,13 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
-from octavo.tui.reader.page_dialogs import RecordSheet
+from octavo.tui.reader.page_dialogs import TableRowDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import copied_text
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 
 TABLE = """\
 | Field | Meaning | See |
@@ -36,7 +36,7 @@ TYPED = """\
 
 
 def sheet(app: PaneApp[PageView]) -> PageView:
-    assert isinstance(app.screen, RecordSheet)
+    assert isinstance(app.screen, TableRowDialog)
     return app.screen.query_one(PageView)
 
 
@@ -45,9 +45,9 @@ async def test_the_cursor_stands_on_a_row_and_a_comment_is_about_it() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(TABLE), key="p")
         await pilot.press("right_parenthesis", "right_parenthesis")
-        assert bar_at(app.pane) == ["events   What is sent"]
+        assert bar_column(app.pane) == ["events   What is sent"]
         await pilot.press("c")
-        (said,) = [each for each in app.said if isinstance(each, Reader.BlockChosen)]
+        (said,) = [each for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert (said.block.kind, said.block.plain()) == ("row", "events\nWhat is sent")
         assert said.block.key
 
@@ -66,14 +66,14 @@ async def test_a_row_opens_field_by_field_and_its_links_open_from_there() -> Non
         await pilot.press("right_parenthesis", "enter")
         await pilot.pause()
         assert links(app) == [("all.md", False)]
-        assert bar_at(app.pane)[0].startswith("secret")
+        assert bar_column(app.pane)[0].startswith("secret")
         await pilot.press("enter")
         await pilot.press("c")
-        assert [each.block.kind for each in app.said if isinstance(each, Reader.BlockChosen)] == ["row"]
+        assert [each.block.kind for each in app.said if isinstance(each, Reader.CommentRequested)] == ["row"]
         await pilot.press("enter", "y")
         assert app.clipboard == "secret"
         await pilot.press("escape")
-        assert not isinstance(app.screen, RecordSheet)
+        assert not isinstance(app.screen, TableRowDialog)
 
 
 async def test_a_row_and_a_table_are_copied_with_tabs_between_the_fields() -> None:
@@ -105,10 +105,10 @@ async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
         rows = screen(app.pane).split("\n")
         assert rows[0].split() == ["Name", "Value"]
         assert "name" in rows[1]
-        assert bar_at(app.pane)[0] == rows[1].strip(" ▌")
+        assert bar_column(app.pane)[0] == rows[1].strip(" ▌")
         for _ in range(30):
             await pilot.press("left_parenthesis")
-            assert bar_at(app.pane)
+            assert bar_column(app.pane)
         await pilot.press("G")
         assert "After." in screen(app.pane)
 
@@ -127,8 +127,8 @@ async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
             await pilot.press("left_parenthesis")
             shown = screen(app.pane).split("\n")
             assert shown[: len(above)] == above
-            assert bar_at(app.pane)[0].startswith("name")
-        ground = app.pane.look.panel.bgcolor
+            assert bar_column(app.pane)[0].startswith("name")
+        ground = app.pane.text_styles.panel.bgcolor
         painted = app.pane.painter.paint()[: len(above)]
         wide = [
             sum(part.cell_length for part in strip if part.style and part.style.bgcolor == ground) for strip in painted
@@ -143,7 +143,7 @@ async def test_a_table_set_in_slices_keeps_its_head_and_opens_every_row() -> Non
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(f"| Name | Value |\n| --- | --- |\n{rows}"), key="p")
-        assert len(app.pane.galley) > 4
+        assert len(app.pane.virtual_lines) > 4
         await pilot.press("G")
         shown = screen(app.pane).split("\n")
         assert shown[0].split() == ["Name", "Value"]
@@ -268,7 +268,7 @@ def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:
         for width in (16, 33, 80):
             layout = lay_out(parse(markdown).blocks, width, Styles.plain())
             assert max(line.width for line in layout.lines) <= width
-            rows += [stop[2] for stop in layout.block_ranges if stop[2].kind == "row"]
+            rows += [block for _, _, block in layout.block_ranges if block.kind == "row"]
     assert len(rows) == 9
 
 

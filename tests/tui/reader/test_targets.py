@@ -54,7 +54,7 @@ def targets(page_id: str = "guides") -> LinkTargets:
 def view(page_id: str = "guides") -> PageView:
     pane = PageView()
     titles = AsyncCache(find)
-    pane.contents.sources = replace(
+    pane.contents.deferred = replace(
         deferred_content(),
         titles=titles,
         targets=LinkTargets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, titles),
@@ -159,7 +159,7 @@ async def test_buttons_search_and_choose_tabs_and_notes_are_opened() -> None:
         await pilot.press("f", "d")
         followed = [(each.kind, each.href) for each in app.said if isinstance(each, LinkFollowed)]
         assert followed == [("search", "surge"), ("note", "1")]
-        note = app.pane.contents.note("1")
+        note = app.pane.contents.footnote("1")
         assert note is not None
         assert note.plain() == "What it means."
 
@@ -173,11 +173,11 @@ async def test_one_stands_again_where_one_stood() -> None:
         app.pane.show(parse(page), key="p")
         await pilot.pause()
         await pilot.press("enter", "ctrl+d", "ctrl+d", "right_parenthesis")
-        before, left = screen(app.pane), app.pane.place.standing
+        before, left = screen(app.pane), app.pane.navigation.current_position
         app.pane.show(parse("# Another"), key="q")
         await pilot.pause()
         app.pane.show(parse(page), key="p")
-        app.pane.place.stand(left)
+        app.pane.navigation.restore(left)
         await pilot.pause()
         assert screen(app.pane) == before
         await pilot.press("g")
@@ -218,7 +218,7 @@ async def test_an_operation_says_what_its_specification_says_or_why_not(found: S
         return found if slug == "pets" else None
 
     pane = PageView()
-    pane.contents.sources.specifications = AsyncCache(read)
+    pane.contents.deferred.specifications = AsyncCache(read)
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")

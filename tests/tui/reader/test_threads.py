@@ -9,7 +9,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen, wanted
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen, wanted
 
 PAGE = """\
 Words with a [link](signing.md) in them.
@@ -123,11 +123,11 @@ async def test_the_heading_one_reads_below_is_known() -> None:
     page = "# Top\n\nintro\n\n## First\n\none\n\n<details>\n<summary>More</summary>\n\n### Inner\n\ntwo\n\n</details>\n\nend"
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(parse(page), title="Top", key="p")
-        found = [app.pane.place.current_anchor]
+        found = [app.pane.navigation.current_anchor]
         for _ in range(4):
             await pilot.press("right_parenthesis")
-            found.append(app.pane.place.current_anchor)
-        assert bar_at(app.pane) == ["end"]
+            found.append(app.pane.navigation.current_anchor)
+        assert bar_column(app.pane) == ["end"]
         assert found == ["top", "first", "first", "first", "inner"]
 
 
@@ -136,12 +136,12 @@ async def test_at_the_end_the_last_heading_is_the_one_one_reads_below() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse("\n\n".join(f"## H{number}\n\nwords" for number in range(5))), title="Top", key="p")
         await pilot.press(*"jjjjjjjjjjjjjjjjjjjjjjjjj")
-        assert app.pane.place.current_anchor == "h4"
+        assert app.pane.navigation.current_anchor == "h4"
         await pilot.press("left_parenthesis")
         await pilot.press("g", "G")
-        assert (bar_at(app.pane), app.pane.place.current_anchor) == (["words"], "h4")
+        assert (bar_column(app.pane), app.pane.navigation.current_anchor) == (["words"], "h4")
         await pilot.press("left_parenthesis", "left_parenthesis")
-        assert app.pane.place.current_anchor == "h3", "the cursor, where one put it"
+        assert app.pane.navigation.current_anchor == "h3", "the cursor, where one put it"
 
 
 async def test_the_heading_that_is_the_title_is_at_the_top() -> None:
@@ -150,10 +150,10 @@ async def test_the_heading_that_is_the_title_is_at_the_top() -> None:
     async with app.run_test(size=(80, 10)) as pilot:
         app.pane.show(parse(page), title="Top", key="p")
         await pilot.press("G")
-        assert app.pane.place.go_to_anchor("#top")
+        assert app.pane.navigation.go_to_anchor("#top")
         assert app.pane.scroll_offset.y == 0
-        assert bar_at(app.pane) == ["paragraph 0"]
-        assert not app.pane.place.go_to_anchor("#gone")
+        assert bar_column(app.pane) == ["paragraph 0"]
+        assert not app.pane.navigation.go_to_anchor("#gone")
 
 
 async def test_a_heading_that_is_not_there_is_explained() -> None:

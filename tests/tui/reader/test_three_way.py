@@ -8,7 +8,7 @@ from octavo.documents.merging.marked_page import read_marked
 from octavo.documents.merging.merged_page import Choice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.conflict_page import prepare_conflicts
 from tests.tui.reader.panes import PaneApp, screen
 from tests.tui.reader.picture import check
@@ -65,7 +65,7 @@ class Shown:
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
         self.names = [name for name, _ in given.named]
-        self.pane = ThreeWay(ascii=ascii)
+        self.pane = ThreeWayView(ascii=ascii)
         self.app = PaneApp(self.pane)
 
     def show(self, choices: dict[str, Choice] | None = None) -> None:
@@ -102,15 +102,15 @@ async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
         await pilot.pause()
         seen = []
         for _ in shown.names:
-            assert shown.pane.conflict is not None
-            seen.append(shown.pane.conflict.name)
-            assert not any(isinstance(each, Reader.ReadOn) for each in shown.app.said)
+            assert shown.pane.selected_conflict is not None
+            seen.append(shown.pane.selected_conflict.name)
+            assert not any(isinstance(each, Reader.NextPageRequested) for each in shown.app.said)
             await pilot.press("n")
         assert seen == shown.names
-        assert any(isinstance(each, Reader.ReadOn) for each in shown.app.said)
+        assert any(isinstance(each, Reader.NextPageRequested) for each in shown.app.said)
         await pilot.press("N")
-        assert shown.pane.conflict is not None
-        assert shown.pane.conflict.name == shown.names[-2]
+        assert shown.pane.selected_conflict is not None
+        assert shown.pane.selected_conflict.name == shown.names[-2]
         assert shown.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
 
 
@@ -119,10 +119,10 @@ async def test_a_page_opens_at_what_is_not_decided() -> None:
     async with shown.app.run_test(size=(120, 24)) as pilot:
         shown.show({shown.names[0]: Choice("main")})
         await pilot.pause()
-        assert shown.pane.conflict is not None
-        assert shown.pane.conflict.name == shown.names[1]
+        assert shown.pane.selected_conflict is not None
+        assert shown.pane.selected_conflict.name == shown.names[1]
         top = shown.pane.top
-        shown.pane.choose({name: Choice("request") for name in shown.names[:2]})
+        shown.pane.set_choices({name: Choice("request") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.top == top
         assert "✓ This change request chosen" in screen(shown.pane)

@@ -8,7 +8,7 @@ from textual.widgets import Static
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 from tests.tui.reader.picture import PAGES, check
 
 PAGE = """\
@@ -64,7 +64,7 @@ async def test_a_link_to_a_heading_goes_there() -> None:
     async with app.run_test(size=(80, 8)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("G", "f", "a")
-        assert bar_at(app.pane)[0] == "Schedule"
+        assert bar_column(app.pane)[0] == "Schedule"
         assert links(app) == []
 
 
@@ -73,9 +73,9 @@ async def test_the_cursor_goes_from_block_to_block_and_says_what_is_commented() 
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("right_parenthesis", "right_parenthesis")
-        assert bar_at(app.pane) == ["Second paragraph."]
+        assert bar_column(app.pane) == ["Second paragraph."]
         await pilot.press("left_parenthesis", "c")
-        chosen = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        chosen = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert [block.plain() for block in chosen] == ["Schedule"]
 
 
@@ -85,7 +85,7 @@ async def test_enter_opens_the_one_thing_a_block_has() -> None:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         for _ in range(3):
             await pilot.press("right_parenthesis")
-        assert bar_at(app.pane) == ["▸ Closed"]
+        assert bar_column(app.pane) == ["▸ Closed"]
         await pilot.press("enter")
         assert "A needle in here." in screen(app.pane)
         await pilot.press("enter")
@@ -102,11 +102,11 @@ async def test_finding_opens_what_is_folded_and_counts() -> None:
         assert "A needle in here." in screen(view)
         await pilot.press("enter", "n")
         assert "second needle" in screen(view)
-        assert view.finder.finding == "2 of 2"
+        assert view.find_bar.search_status == "2 of 2"
         await pilot.press("n")
-        assert view.finder.finding == "1 of 2"
+        assert view.find_bar.search_status == "1 of 2"
         await pilot.press("N", "escape")
-        assert view.finder.finding == ""
+        assert view.find_bar.search_status == ""
 
 
 async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
@@ -130,7 +130,7 @@ async def test_what_is_pasted_into_the_find_line_is_found() -> None:
         await pilot.press("slash")
         app.pane.post_message(Paste("second\nparagraph"))
         await pilot.pause()
-        assert app.pane.finder.finding == "1 of 1"
+        assert app.pane.find_bar.search_status == "1 of 1"
 
 
 async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
@@ -139,8 +139,12 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
     async with app.run_test(size=(80, 60)) as pilot:
         app.pane.show(parse(page), title="Retries", key="p")
         await pilot.pause()
-        hot = next(hot for hot in app.pane.spots.visible() if hot.kind == "tab" and hot.clickable.index == 1)
-        await pilot.click(PageView, offset=(hot.start + 1, hot.line))
+        clickable = next(
+            clickable
+            for clickable in app.pane.clickables.visible()
+            if clickable.kind == "tab" and clickable.clickable.index == 1
+        )
+        await pilot.click(PageView, offset=(clickable.start + 1, clickable.line))
         assert "second needle" in screen(app.pane)
         assert "other second needle" in screen(app.pane)
 
@@ -150,14 +154,14 @@ async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
     async with app.run_test(size=(80, 10)) as pilot:
         view = app.pane
         view.show(parse(PAGE + LONG), title="Retries", key="p")
-        view.finder.find("A needle")
-        view.finder.find("")
+        view.find_bar.find("A needle")
+        view.find_bar.find("")
         before = screen(view)
         assert "A needle in here." in before
         view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
         await pilot.pause()
         assert screen(view) == before.replace("Second", "Another")
-        while view.galley.unset:
+        while view.virtual_lines.unset:
             await pilot.pause()
             assert screen(view) == before.replace("Second", "Another")
         view.show(parse(PAGE), title="Other", key="q")
@@ -177,13 +181,13 @@ async def test_threads_are_marked_at_their_blocks_and_can_be_reached() -> None:
         view.set_threads({inner.key: 2, last.key: 1, "": 3, "gone": 1})
         assert next(row for row in screen(view).split("\n") if "▸ Closed" in row).endswith("● 2")
         await pilot.press("t")
-        assert bar_at(view)[0].startswith("│ A needle in here.")
-        assert bar_at(view)[0].endswith("● 2")
+        assert bar_column(view)[0].startswith("│ A needle in here.")
+        assert bar_column(view)[0].endswith("● 2")
         await pilot.press("t")
-        assert bar_at(view)[0].startswith("Up")
-        assert bar_at(view)[0].endswith("● 1")
+        assert bar_column(view)[0].startswith("Up")
+        assert bar_column(view)[0].endswith("● 1")
         await pilot.press("T")
-        assert bar_at(view)[0].endswith("● 2")
+        assert bar_column(view)[0].endswith("● 2")
 
 
 async def test_enter_on_a_block_with_nothing_to_open_asks_for_its_thread() -> None:
@@ -191,7 +195,7 @@ async def test_enter_on_a_block_with_nothing_to_open_asks_for_its_thread() -> No
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("right_curly_bracket", "enter")
-        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
         assert wanted == ["Schedule"]
 
 
@@ -200,9 +204,9 @@ async def test_headings_are_reached_in_both_directions() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
         await pilot.press(*["right_curly_bracket"] * 30)
-        assert bar_at(app.pane)[0] == "Section 30"
+        assert bar_column(app.pane)[0] == "Section 30"
         await pilot.press("left_curly_bracket")
-        assert bar_at(app.pane)[0] == "Section 29"
+        assert bar_column(app.pane)[0] == "Section 29"
 
 
 async def test_going_down_and_up_again_shows_the_same() -> None:
@@ -226,7 +230,7 @@ async def test_the_cursor_comes_along_when_one_scrolls() -> None:
         app.pane.show(parse(LONG), title="Long", key="p")
         for key in ("ctrl+d", "ctrl+d", "G", "k", "g", "j"):
             await pilot.press(key)
-            assert bar_at(app.pane) != []
+            assert bar_column(app.pane) != []
 
 
 @pytest.mark.parametrize("size", [(60, 6), (24, 30)])
@@ -240,8 +244,8 @@ async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, i
         while app.pane.size != size:
             await pilot.pause()
         app.pane._resized()
-        assert app.pane.cursor.stop() in app.pane.cursor.visible_stops()
-        assert bar_at(app.pane) != []
+        assert app.pane.cursor.current() in app.pane.cursor.visible_spans()
+        assert bar_column(app.pane) != []
 
 
 async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
@@ -250,7 +254,7 @@ async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         for _ in range(4):
             await pilot.press("space")
-        assert any(isinstance(each, Reader.ReadOn) for each in app.said)
+        assert any(isinstance(each, Reader.NextPageRequested) for each in app.said)
 
 
 async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
@@ -258,7 +262,7 @@ async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
     page = "\n\n".join(f"Block {number} " + "with words enough to be broken over lines " * 4 for number in range(60))
     async with app.run_test(size=(100, 20)) as pilot:
         app.pane.show(parse(page), title="", key="p")
-        app.pane.place.go_to_block(parse(page).blocks[30].key)
+        app.pane.navigation.go_to_block(parse(page).blocks[30].key)
         await pilot.press("j")
         assert "Block 30" in screen(app.pane).split("\n")[0]
         await pilot.resize_terminal(50, 20)
@@ -285,12 +289,12 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
             ("two", "* one **two**"),
         ):
             await pilot.press("slash", *there, "enter", "escape")
-            where = app.pane.cursor.stop()
+            where = app.pane.cursor.current()
             await pilot.press("backslash", "y")
             assert app.clipboard == written
             assert written in screen(app.pane)
             await pilot.press("backslash")
-            assert app.pane.cursor.stop() == where
+            assert app.pane.cursor.current() == where
             assert there in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
         assert "Section 0" in screen(app.pane), "where one went in the source"
@@ -307,7 +311,7 @@ async def test_in_the_source_one_steps_by_block() -> None:
         steps = []
         for key in ("right_parenthesis", "right_parenthesis", "left_parenthesis"):
             await pilot.press(key)
-            steps.append(bar_at(app.pane)[0])
+            steps.append(bar_column(app.pane)[0])
         assert steps == ["5 ## Schedule", "7 Second paragraph.", "5 ## Schedule"]
 
 
@@ -423,7 +427,7 @@ async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
         for name in ("prose", "tables", "cards", "columns", "stepper", "media"):
             app.pane.show(parse((PAGES / f"{name}.md").read_text(encoding="utf-8")), title=name, key=name)
             await pilot.press("j", "f", "escape", "G", "k", "right_parenthesis")
-        assert bar_at(app.pane) != []
+        assert bar_column(app.pane) != []
 
 
 @pytest.mark.parametrize("size", [(60, 40), (100, 40), (140, 40)])

@@ -11,7 +11,7 @@ from octavo.documents.parse import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 from tests.tui.reader.test_while_arriving import begun, read
 
 LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
@@ -42,28 +42,32 @@ async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.place.come_back("p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5))
+        view.navigation.restore_later(
+            "p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5)
+        )
         view.show_markdown(LONG, title="Long", key="p")
         while not view.contents.is_whole:
             await pilot.pause()
         await pilot.pause()
-        assert bar_at(view) == ["Paragraph 1800 says a little of what there is to say."]
+        assert bar_column(view) == ["Paragraph 1800 says a little of what there is to say."]
         assert screen(view).split("\n")[5].startswith("▌")
-        here = view.place.whereabouts
+        here = view.navigation.history_position
         view.show_markdown("Another page.", key="q")
-        assert view.place.whereabouts is None
-        view.place.come_back("p", here)
+        assert view.navigation.history_position is None
+        view.navigation.restore_later("p", here)
         view.show(parse(LONG), title="Long", key="p")
-        assert view.place.whereabouts == here
+        assert view.navigation.history_position == here
         await pilot.press("g")
-        assert view.place.whereabouts is None
+        assert view.navigation.history_position is None
 
 
 async def test_who_moves_before_the_place_is_read_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_loading, "TO_PLACE", 0.0)
+    monkeypatch.setattr(page_loading, "RESTORE_WAIT", 0.0)
     async with begun() as (app, pilot):
         view = app.pane
-        view.place.come_back("q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5))
+        view.navigation.restore_later(
+            "q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5)
+        )
         view.show_markdown(LONG, title="Long", key="q")
         assert not view.contents.is_whole
         view.go_by(4)
@@ -76,11 +80,11 @@ async def test_what_hides_the_place_is_opened_and_a_place_that_is_gone_is_the_to
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
-        view.place.come_back("p", ReadingPosition(key_of("Inner words.", FOLDED), -40))
+        view.navigation.restore_later("p", ReadingPosition(key_of("Inner words.", FOLDED), -40))
         view.show(parse(FOLDED), key="p")
         await pilot.pause()
-        assert bar_at(view) == ["│ Inner words."]
-        view.place.come_back("q", ReadingPosition("gone", 3))
+        assert bar_column(view) == ["│ Inner words."]
+        view.navigation.restore_later("q", ReadingPosition("gone", 3))
         view.show(parse(LONG), key="q")
         assert view.scroll_offset.y == 0
-        assert view.place.whereabouts is None
+        assert view.navigation.history_position is None

@@ -18,25 +18,25 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.moves import START, rows_from
-from octavo.tui.reader.page_loading import PageLoaded, PageReading, PageStream
+from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.text_selection import CopiedLater, CopiesLater, Gathering
+from octavo.tui.reader.text_selection import CopiesWhenReady, CopyPending, SelectionCollector
 from octavo.tui.render.painting import text_between
 from octavo.tui.render.reading_position import ReadingPosition
 from tests.benchmarks.texts import made_page
-from tests.tui.reader.panes import P, PaneApp, bar_at, laid_out, screen
+from tests.tui.reader.panes import P, PaneApp, bar_column, laid_out, screen
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
 
 
-class HeldStream(PageStream):
+class HeldLoader(PageLoader):
     """Reads no more than the first screen of a page while it is held, or nothing if it is held from the beginning."""
 
     held = True
     is_held_from_the_beginning = False
 
-    def steps(self, reading: PageReading) -> Iterator[None]:
+    def steps(self, reading: PageLoad) -> Iterator[None]:
         for step in super().steps(reading):
             while self.held and (self.is_held_from_the_beginning or reading.first is not None):
                 yield
@@ -45,20 +45,20 @@ class HeldStream(PageStream):
 
 
 class HeldPage(PageView):
-    """A page of which only the first screen is read while its stream is held."""
+    """A page of which only the first screen is read while its loader is held."""
 
-    stream: HeldStream
+    loader: HeldLoader
 
     def __init__(self) -> None:
         super().__init__()
-        self.stream = HeldStream(self)
+        self.loader = HeldLoader(self)
 
 
 class LaterApp(PaneApp[P]):
     """One pane on a screen that copies as soon as it can."""
 
     def get_default_screen(self) -> Screen[Any]:
-        return CopiesLater(id="_default")
+        return CopiesWhenReady(id="_default")
 
 
 @asynccontextmanager
@@ -68,9 +68,9 @@ async def begun(
     """A page of which so many blocks are on show."""
     app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page_loading, "FIRST", blocks)
-        patch.setattr(page_loading, "SHORT", 2_000)
-        patch.setattr(page_loading, "WAIT", 60.0)
+        patch.setattr(page_loading, "FIRST_BLOCKS", blocks)
+        patch.setattr(page_loading, "SHORT_PAGE", 2_000)
+        patch.setattr(page_loading, "THREAD_WAIT", 60.0)
         async with app.run_test(size=size) as pilot:
             app.pane.show_markdown(markdown, title="Long", key="p")
             await pilot.pause()
@@ -80,8 +80,8 @@ async def begun(
 
 async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Let the page be read to its end."""
-    app.pane.stream.held = False
-    while app.pane.stream.is_reading:
+    app.pane.loader.held = False
+    while app.pane.loader.is_loading:
         await pilot.pause()
     await pilot.pause()
 
@@ -102,7 +102,7 @@ def top(view: PageView, row: int = 0) -> str:
 
 async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() -> None:
     async with begun() as (app, pilot):
-        assert not app.pane.place.go_to_anchor("section-70")
+        assert not app.pane.navigation.go_to_anchor("section-70")
         await pilot.press("j", "j")
         here = screen(app.pane)
         await read(app, pilot)
@@ -112,7 +112,7 @@ async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() 
 async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", "j", ")")
-        assert not app.pane.place.go_to_anchor("section-70")
+        assert not app.pane.navigation.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)
 
@@ -120,27 +120,27 @@ async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> 
 async def test_a_heading_comes_to_the_top_once_there_is_enough_below_it_also_from_further_down() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", ")")
-        assert app.pane.place.go_to_anchor("section-5")
+        assert app.pane.navigation.go_to_anchor("section-5")
         await read(app, pilot)
         assert "Section 5" in top(app.pane, 1)
 
 
 async def test_of_two_headings_the_one_asked_for_last_is_gone_to() -> None:
     async with begun() as (app, pilot):
-        assert app.pane.place.go_to_anchor("section-5")
-        assert not app.pane.place.go_to_anchor("section-70")
+        assert app.pane.navigation.go_to_anchor("section-5")
+        assert not app.pane.navigation.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)
     async with begun() as (app, pilot):
-        assert not app.pane.place.go_to_anchor("section-70")
-        assert app.pane.place.go_to_anchor("section-5")
+        assert not app.pane.navigation.go_to_anchor("section-70")
+        assert app.pane.navigation.go_to_anchor("section-5")
         await read(app, pilot)
         assert "Section 5" in top(app.pane, 1)
 
 
 async def test_who_leaves_before_a_heading_came_is_not_brought_to_one_of_the_next_page() -> None:
     async with begun() as (app, pilot):
-        assert not app.pane.place.go_to_anchor("section-70")
+        assert not app.pane.navigation.go_to_anchor("section-70")
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await read(app, pilot)
         assert app.pane.scroll_offset.y == 0
@@ -168,8 +168,8 @@ async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read
 async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one_moved_meanwhile() -> None:
     for keys, said in (((), ["This page has no heading “other”. The heading may have been renamed."]), (("j",), [])):
         async with begun() as (app, pilot):
-            assert not app.pane.place.go_to_anchor("#other")
-            app.pane.place.miss("#other")
+            assert not app.pane.navigation.go_to_anchor("#other")
+            app.pane.navigation.report_missing("#other")
             assert app.explained == []
             await pilot.press(*keys)
             await read(app, pilot)
@@ -205,7 +205,7 @@ async def test_the_end_of_a_page_is_wanted_once() -> None:
         await pilot.press("G")
         await read(app, pilot)
         assert "Paragraph 79" in screen(app.pane)
-        app.pane.stream.held = True
+        app.pane.loader.held = True
         app.pane.show_markdown(OTHER + "\n\nSaid at last.", title="Long", key="p")
         await pilot.press("g", "G")
         assert "Said at last." not in screen(app.pane)
@@ -232,7 +232,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         await pilot.press("j", "j", ")")
         here = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Long", key="p")
-        app.pane.stream.held = False
+        app.pane.loader.held = False
         while not app.pane.contents.is_whole:
             assert screen(app.pane) == here
             await pilot.pause()
@@ -240,7 +240,7 @@ async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(
         assert app.pane.document == parse(OTHER)
         assert "much more" in screen(app.pane)
         assert top(app.pane) == here.split("\n")[0].removeprefix("▌").strip()
-        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
+        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
 LATER = "Octavo will copy the selection when it is fully loaded."
@@ -310,13 +310,13 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
         await laid_out(app.pane, pilot)
         at_once = app.pane.get_selection(selection)
-        slices = Gathering(selection, app.pane.galley)
+        slices = SelectionCollector(selection, app.pane.virtual_lines)
         count = 0
-        while not slices.go_on(app.pane.contents.margin_of, 0.0):
+        while not slices.collect(app.pane.contents.margin_of, 0.0):
             count += 1
         assert count
         assert at_once is not None
-        rows = [line for _, _, line in rows_from(app.pane.galley, START, app.pane.galley.total)]
+        rows = [line for _, _, line in rows_from(app.pane.virtual_lines, START, app.pane.virtual_lines.total)]
         start, end = selection
         wanted = text_between(
             rows[start.y if start else 0 : end.y + 1 if end else None],
@@ -324,7 +324,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
             (0, start.x) if start else None,
             (end.y - (start.y if start else 0), end.x) if end else None,
         )
-        assert at_once[0] == slices.words == wanted
+        assert at_once[0] == slices.text == wanted
 
 
 async def test_neither_a_copy_of_a_long_page_nor_a_note_holds_the_keys() -> None:
@@ -332,8 +332,8 @@ async def test_neither_a_copy_of_a_long_page_nor_a_note_holds_the_keys() -> None
     async with app.run_test(size=(80, 20)):
         app.pane.show_markdown("Once.[^late]\n\n" + made_page(400_000) + "\n\n[^late]: The note.\n", key="p")
         begins = time.perf_counter()
-        app.pane.place.with_note("late", lambda note: None)
-        with pytest.raises(CopiedLater):
+        app.pane.navigation.with_footnote("late", lambda note: None)
+        with pytest.raises(CopyPending):
             app.pane.get_selection(Selection(None, None))
         assert time.perf_counter() - begins < 0.15
 
@@ -344,16 +344,16 @@ async def test_the_source_of_a_page_half_read_is_on_show_and_so_is_the_page_agai
         assert "## Section 0" in screen(app.pane)
         await read(app, pilot)
         assert "## Section 0" in screen(app.pane)
-        whole = [unit.block.key for unit in app.pane.galley.units]
+        whole = [unit.block.key for unit in app.pane.virtual_lines.units]
         await pilot.press("backslash")
-        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
         await pilot.press("backslash")
-        assert [unit.block.key for unit in app.pane.galley.units] == whole
+        assert [unit.block.key for unit in app.pane.virtual_lines.units] == whole
 
 
 async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None:
     async with begun() as (app, pilot):
-        assert not app.pane.place.go_to_anchor("section-70")
+        assert not app.pane.navigation.go_to_anchor("section-70")
         await pilot.press("backslash")
         await read(app, pilot)
         assert app.pane.contents.shows_source
@@ -362,7 +362,7 @@ async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None
 
 async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
     async with begun() as (app, pilot):
-        assert app.pane.place.go_to_anchor("section-5")
+        assert app.pane.navigation.go_to_anchor("section-5")
         await pilot.press("backslash")
         assert app.pane.contents.shows_source
         await read(app, pilot)
@@ -372,7 +372,7 @@ async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
 async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_shown() -> None:
     app = PaneApp(HeldPage())
     async with app.run_test(size=(80, 20)) as pilot:
-        app.pane.stream.held = False
+        app.pane.loader.held = False
         app.pane.display = False
         await pilot.pause()
         app.pane.show_markdown(PAGE, title="Long", key="p")
@@ -382,7 +382,7 @@ async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_
                 break
         assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await shown(app.pane, pilot)
-        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its_end() -> None:
@@ -390,7 +390,7 @@ async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its
     pane.display = False
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
-        pane.stream.held = False
+        pane.loader.held = False
         pane.show_markdown(PAGE, title="Long", key="p")
         for _ in range(200):
             await pilot.pause(0.01)
@@ -398,7 +398,7 @@ async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its
                 break
         assert [type(each) for each in app.said] == [PageLoaded]
         assert "Section 0" in await shown(pane, pilot)
-        assert pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_again() -> None:
@@ -407,20 +407,20 @@ async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_
         await pilot.pause()
         await read(app, pilot)
         assert "Section 0" in await shown(app.pane, pilot)
-        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says a little."
+        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
         app.pane.display = False
         await pilot.pause()
-        app.pane.stream.held = True
+        app.pane.loader.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await read(app, pilot)
         assert "much more" in await shown(app.pane, pilot)
-        assert app.pane.galley.units[0].block.kind == "page-title"
-        assert app.pane.galley.units[-1].block.plain() == "Paragraph 79 says much more."
+        assert app.pane.virtual_lines.units[0].block.kind == "page-title"
+        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
 async def test_a_long_page_with_nothing_on_it_says_so() -> None:
     app = PaneApp(HeldPage())
-    app.pane.stream.is_held_from_the_beginning = True
+    app.pane.loader.is_held_from_the_beginning = True
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
         await pilot.pause()
@@ -431,21 +431,21 @@ async def test_a_long_page_with_nothing_on_it_says_so() -> None:
 async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
     async with begun() as (app, pilot):
         await pilot.resize_terminal(60, 12)
-        app.pane.stream.held = False
+        app.pane.loader.held = False
         await pilot.pause(0.01)
         await pilot.resize_terminal(100, 30)
         await read(app, pilot)
         await pilot.pause(0.1)
-        keys = [unit.block.key for unit in app.pane.galley.units if unit.block.kind != "page-title"]
+        keys = [unit.block.key for unit in app.pane.virtual_lines.units if unit.block.kind != "page-title"]
         assert keys == [block.key for block in parse(PAGE).blocks]
 
 
 async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() -> None:
     async with begun() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
-        assert app.pane.finder.finding == "no matches"
+        assert app.pane.find_bar.search_status == "no matches"
         await read(app, pilot)
-        assert app.pane.finder.finding == "1 found"
+        assert app.pane.find_bar.search_status == "1 found"
         await pilot.press("n")
         assert "Paragraph 79" in screen(app.pane)
 
@@ -468,7 +468,7 @@ async def test_a_thread_on_a_late_block_is_marked_and_gone_to_once_it_is_there()
         assert app.explained == ["The rest of this page is still loading."]
         await read(app, pilot)
         await pilot.press("t")
-        assert bar_at(app.pane)[0].startswith("Paragraph 70")
+        assert bar_column(app.pane)[0].startswith("Paragraph 70")
 
 
 async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
@@ -477,19 +477,19 @@ async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
         app.pane.show_markdown(PAGE, title="Long", key="p")
         await read(app, pilot)
         assert app.pane.document == parse(PAGE)
-        assert app.pane.galley.units[0].block.kind == "page-title"
-        assert len(app.pane.galley) == 161
+        assert app.pane.virtual_lines.units[0].block.kind == "page-title"
+        assert len(app.pane.virtual_lines) == 161
         assert len(app.said) == 1
 
 
 async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_for_meanwhile() -> None:
     key = next(block.key for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
     async with begun() as (app, pilot):
-        app.pane.place.come_back("q", ReadingPosition(key, 5))
+        app.pane.navigation.restore_later("q", ReadingPosition(key, 5))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page_loading, "TO_PLACE", 0.0)
+            patch.setattr(page_loading, "RESTORE_WAIT", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
-        assert not app.pane.place.go_to_anchor("section-50")
+        assert not app.pane.navigation.go_to_anchor("section-50")
         await read(app, pilot)
         assert "Section 50" in top(app.pane, 1)
 
@@ -497,9 +497,9 @@ async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_fo
 async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> ReadingPosition:
     """Read a page, and leave it far down with the bar on a paragraph."""
     await read(app, pilot)
-    app.pane.place.go_to_anchor("section-70")
+    app.pane.navigation.go_to_anchor("section-70")
     await pilot.press(")")
-    return app.pane.place.standing
+    return app.pane.navigation.current_position
 
 
 async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read() -> None:
@@ -508,13 +508,13 @@ async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read(
         here = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await pilot.pause()
-        app.pane.stream.held = True
+        app.pane.loader.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        app.pane.place.stand(standing)
+        app.pane.navigation.restore(standing)
         await pilot.pause()
         assert "Section 0" in screen(app.pane)
-        assert app.pane.place.standing == standing
-        assert app.pane.place.whereabouts is not None
+        assert app.pane.navigation.current_position == standing
+        assert app.pane.navigation.history_position is not None
         await read(app, pilot)
         assert screen(app.pane) == here
 
@@ -523,12 +523,12 @@ async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brough
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        app.pane.stream.held = True
+        app.pane.loader.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        app.pane.place.stand(standing)
+        app.pane.navigation.restore(standing)
         await pilot.press("j", "j", ")")
         here = screen(app.pane)
-        assert app.pane.place.standing != standing
+        assert app.pane.navigation.current_position != standing
         await read(app, pilot)
         assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
 
@@ -536,13 +536,13 @@ async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brough
 async def test_who_goes_back_and_on_to_yet_another_page_is_at_its_top() -> None:
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
-        app.pane.stream.held = True
+        app.pane.loader.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        app.pane.place.stand(standing)
+        app.pane.navigation.restore(standing)
         app.pane.show_markdown(PAGE, title="Long", key="r")
         await read(app, pilot)
         assert app.pane.scroll_offset.y == 0
-        assert app.pane.cursor.at is None
+        assert app.pane.cursor.selected is None
 
 
 WITH_NOTE = "Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n"
@@ -556,7 +556,7 @@ async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
 ) -> None:
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
-        app.pane.place.with_note(label, shown.append)
+        app.pane.navigation.with_footnote(label, shown.append)
         assert app.explained == ["The rest of this page is still loading."]
         await pilot.press(*keys)
         assert shown == []
@@ -564,15 +564,15 @@ async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
         words = [note and note.plain().strip() for note in shown]
         assert words == found
         shown.clear()
-        app.pane.place.with_note("late", shown.append)
-        assert shown == [app.pane.contents.note("late")]
+        app.pane.navigation.with_footnote("late", shown.append)
+        assert shown == [app.pane.contents.footnote("late")]
 
 
 async def test_of_a_note_and_a_heading_the_one_asked_for_last_is_waited_for() -> None:
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
-        app.pane.place.with_note("late", shown.append)
-        assert not app.pane.place.go_to_anchor("section-70")
+        app.pane.navigation.with_footnote("late", shown.append)
+        assert not app.pane.navigation.go_to_anchor("section-70")
         await read(app, pilot)
         assert "Section 70" in top(app.pane, 1)
         assert shown == []

@@ -20,10 +20,10 @@ from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.image_screen import PictureScreen
-from octavo.tui.reader.page_dialogs import NoteSheet, RecordSheet
+from octavo.tui.reader.image_screen import ImageScreen
+from octavo.tui.reader.page_dialogs import TableRowDialog, TextDialog
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.trying_conditions import TryCondition
@@ -50,11 +50,11 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ContentScreen,
     SpacesPane,
     PageView,
-    RecordSheet,
+    TableRowDialog,
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,
-    NoteSheet,
+    TextDialog,
     ThreadView,
     ThreadSheet,
     CommentsScreen,
@@ -64,10 +64,10 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ChangeRequestScreen,
     DiffView,
     ConflictsScreen,
-    ThreeWay,
+    ThreeWayView,
     OutcomeScreen,
     IncomingChanges,
-    PictureScreen,
+    ImageScreen,
     ReviewersScreen,
     SearchScreen,
     BrowserScreen,

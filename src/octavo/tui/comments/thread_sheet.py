@@ -146,9 +146,9 @@ class ThreadSheet(Dialog[None]):
         """Stand beside the words the thread hangs on, with these in view."""
         self._place()
         if self._go_to(self._threads[self._current]):
-            self._pane.cursor.bring_whole()
+            self._pane.cursor.scroll_into_view()
             self._place()  # other lines are on show, which may be wider
-            self._pane.cursor.bring_whole()
+            self._pane.cursor.scroll_into_view()
 
     def _place(self) -> None:
         """Stand beside or below what is read, as there is room."""

@@ -23,11 +23,11 @@ from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_opening import copy_address, follow
-from octavo.tui.reader.link_titles import look_for_new_specifications, name_again
+from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.text_selection import CopiesLater
+from octavo.tui.reader.text_selection import CopiesWhenReady
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
 from octavo.tui.shell.view import View
@@ -92,7 +92,7 @@ CONTENT: Commands[ContentScreen] = Commands(
 )  # fmt: skip
 
 
-class ContentScreen(View, CopiesLater):
+class ContentScreen(View, CopiesWhenReady):
     """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
     VIEW = "content"
@@ -136,7 +136,7 @@ class ContentScreen(View, CopiesLater):
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
-        self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
+        self.view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.query_one(SpacesPane).managed = lambda: self.spaces.managed
         self.reading.choose_nav("spaces")
         self.spaces.begin()
@@ -146,7 +146,7 @@ class ContentScreen(View, CopiesLater):
 
     def on_screen_resume(self) -> None:
         self.reading.show_unsent()
-        look_for_new_specifications(self.reading)
+        show_new_specifications(self.reading)
 
     def _show_unsent(self) -> None:
         if self.is_current:  # else as soon as it is again
@@ -180,7 +180,7 @@ class ContentScreen(View, CopiesLater):
             return False
         if node:
             self.view.focus()
-        return not node or self.view.place.go_to_block(node)
+        return not node or self.view.navigation.go_to_block(node)
 
     def keep_place(self) -> None:
         """Remember where on the page one is."""
@@ -224,7 +224,7 @@ class ContentScreen(View, CopiesLater):
     @on(Lines.Chosen, "#outline")
     def _heading_chosen(self, message: Lines.Chosen) -> None:
         self.reading.aside.outline.set_filter("")
-        self.view.place.go_to_anchor(str(message.key))
+        self.view.navigation.go_to_anchor(str(message.key))
         self.view.focus()
 
     @on(Lines.Chosen, "#threads")
@@ -249,16 +249,16 @@ class ContentScreen(View, CopiesLater):
         self.reading.say_where()
         self.reading.history.keep_soon()
 
-    @on(Reader.BlockChosen)
+    @on(Reader.CommentRequested)
     def _block_chosen(self) -> None:
         self.page_discussion.comment()
 
-    @on(Reader.ThreadWanted)
-    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+    @on(Reader.ThreadRequested)
+    def _thread_wanted(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_thread_on(message.block)
 
-    @on(PageView.RowWanted)
-    def _row_wanted(self, message: PageView.RowWanted) -> None:
+    @on(PageView.TableRowRequested)
+    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
         from octavo.tui.reader.page_dialogs import open_row  # lazy: dialogs, 1 ms
 
         open_row(self.app, message)
@@ -285,7 +285,7 @@ class ContentScreen(View, CopiesLater):
 
     def ask_again(self) -> None:
         super().ask_again()
-        name_again(self.reading)
+        reload_link_titles(self.reading)
 
     def go_up(self) -> bool:
         if self.reading.aside.has_focus_within:
@@ -304,6 +304,6 @@ class ContentScreen(View, CopiesLater):
             self.toggle_class("-aside")
         (self.view if leave else self.reading.aside.outline).focus()
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _end_reached(self) -> None:
         self.reading.go_on(1, from_top=True)

@@ -48,7 +48,7 @@ class ReadingHistory:
             self._keeping.stop()
             self._keeping = None
         if not is_being_removed(self._screen) and self._view.document is not None:
-            self.places.remember(self._view.key, self._view.place.whereabouts)
+            self.places.remember(self._view.key, self._view.navigation.history_position)
 
     @property
     def _view(self) -> PageView:

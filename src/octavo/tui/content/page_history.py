@@ -136,7 +136,7 @@ class PageHistoryScreen(View):
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
-            pane.cursor_block.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # nobody comments on what was
+            pane.block_commands.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # nobody comments on what was
         self._walk = RevisionWalk(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
@@ -145,8 +145,8 @@ class PageHistoryScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.contents.sources.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
-            view.reset()
+            view.contents.deferred.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
+            view.lay_out_again()
 
     # The revisions
 
@@ -281,7 +281,7 @@ class PageHistoryScreen(View):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
-        targets = view.contents.sources.targets
+        targets = view.contents.deferred.targets
         if targets is None:
             self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
@@ -289,12 +289,12 @@ class PageHistoryScreen(View):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
-                if not self.view.place.go_to_anchor(anchor) and self._side:
+                if not self.view.navigation.go_to_anchor(anchor) and self._side:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]
-                sources = view.contents.sources
+                sources = view.contents.deferred
                 shown = link_opening.show_shared(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
@@ -302,19 +302,19 @@ class PageHistoryScreen(View):
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        targets = self.query_one("#page", PageView).contents.sources.targets
+        targets = self.query_one("#page", PageView).contents.deferred.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):
             clipboard.copy(self.shell, target.url, "Copied the link.")
         else:
             self.shell.say(_NO_ADDRESS, tone="care")
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _end_reached(self) -> None:
         self.rows.move(1)
 
-    @on(PageView.RowWanted)
-    def _row_wanted(self, message: PageView.RowWanted) -> None:
+    @on(PageView.TableRowRequested)
+    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
     @on(Reader.Copied)

@@ -16,7 +16,7 @@ from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.content.visit import Visit
 from octavo.tui.reader.link_opening import follow_link_page
-from octavo.tui.reader.link_titles import name_targets
+from octavo.tui.reader.link_titles import set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.shell.page_queries import page_to_read
@@ -88,7 +88,7 @@ class SpaceReading:
     @property
     def here(self) -> Visit | None:
         """The page that is read, as it stands."""
-        standing = self._wanted_standing or (self.view.place.standing if self.is_in_view else None)
+        standing = self._wanted_standing or (self.view.navigation.current_position if self.is_in_view else None)
         return Visit(self.space.id, self.page.id, standing) if self.space and self.page else None
 
     @property
@@ -119,7 +119,7 @@ class SpaceReading:
     def say_where(self) -> None:
         """Show in the status line the path of the selected row of the focused tree, else of the open page, and follow the
         open page in the outline."""
-        self.aside.follow(self.view.place.current_anchor)
+        self.aside.follow(self.view.navigation.current_anchor)
         here, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces if in_spaces else self.nav.pages
@@ -183,7 +183,7 @@ class SpaceReading:
         self.pages = snapshot.value
         self.draw_pages()
         self.target.look_for_unsent()
-        name_targets(self)
+        set_link_targets(self)
         if self.page is None:
             wanted = self._wanted()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
@@ -265,7 +265,7 @@ class SpaceReading:
         else:
             self._troubles.pop("page", None)
             anew = anchor or standing is not None or from_top
-            self.view.place.come_back(self.key, None if anew else self.history.places.get(self.key))
+            self.view.navigation.restore_later(self.key, None if anew else self.history.places.get(self.key))
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.is_in_view:
@@ -286,8 +286,8 @@ class SpaceReading:
         self._note("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
-            name_targets(self)
-            self.view.place.is_latest = not snapshot.loading
+            set_link_targets(self)
+            self.view.navigation.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_anchor()
@@ -302,9 +302,9 @@ class SpaceReading:
         if self.is_in_view:  # on the page before there is no such place
             standing, self._wanted_standing, anchor, self._anchor = self._wanted_standing, None, self._anchor, ""
             if standing is not None:
-                self.view.place.stand(standing)
-            if anchor and not self.view.place.go_to_anchor(anchor) and anchor.startswith("#"):
-                self.view.place.miss(anchor)
+                self.view.navigation.restore(standing)
+            if anchor and not self.view.navigation.go_to_anchor(anchor) and anchor.startswith("#"):
+                self.view.navigation.report_missing(anchor)
 
     def go_on(self, step: int, *, from_top: bool = False) -> None:
         """Open the page so many steps on in the tree."""

@@ -121,7 +121,7 @@ class SpaceThreads:
 
     @property
     def block_on_show(self) -> Block | None:
-        stop = self._screen.view.cursor.stop() if self._screen.is_in_view else None
+        stop = self._screen.view.cursor.current() if self._screen.is_in_view else None
         return stop[3] if stop else None
 
     @property
@@ -143,7 +143,7 @@ class SpaceThreads:
         if not self._screen.is_in_view:
             return False
         key = next((key for key, hanging in self._hanging.likely((thread,)).items() if hanging), "")
-        return bool(key) and self._screen.view.place.go_to_block(key, None)
+        return bool(key) and self._screen.view.navigation.go_to_block(key, None)
 
     def since(self, thread: Comment) -> str:
         return self._hanging.said_since(thread) if self._screen.is_in_view else ""

@@ -81,7 +81,7 @@ class Spaces:
             if reading.space is not None and reading.space.id == self._gone:
                 reading.leave_space()
                 reading.view.clear()
-                reading.view.state.leave(
+                reading.view.state.show_reason(
                     "The open space was deleted or moved.", "Press enter to open the selected space."
                 )
                 reading.aside.clear()

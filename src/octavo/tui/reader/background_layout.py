@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from octavo.tui.reader.contents import fail
+from octavo.tui.reader.contents import raise_in_pane
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.layout_context import Folds
@@ -32,13 +32,13 @@ class BackgroundLayout:
         """Layout of the units that are shown."""
         self._prepared: UnitLayout | None = None
         self._work: polite_thread.Work | None = None
-        self._galley: VirtualLines[Any] | None = None
+        self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the thread works on."""
 
     @property
     def is_busy(self) -> bool:
         """True while the thread lays out units of the reader."""
-        return self._galley is not None and self._galley is self.pane.galley
+        return self._virtual_lines is not None and self._virtual_lines is self.pane.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
         """Return the layout of a page of `size` characters, for use in a thread. None if the reader has no width yet.
@@ -53,51 +53,51 @@ class BackgroundLayout:
     def lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
         """Return the lines of the reader's contents. `laid` has the units that a thread laid out."""
         contents, prepared, self._prepared = self.pane.contents, self._prepared, None
-        layout = contents.layout_for(self.pane.set_width, self.pane.folds)
+        layout = contents.layout_for(self.pane.layout_width, self.pane.folds)
         if prepared is not None and prepared.key == layout.key:
             layout = prepared
         if laid is not None and laid.layout is not layout:
             laid = None  # The width or the theme has changed since.
-        contents.margin, contents.measure, self._layout = layout.margin, layout.measure, layout
-        set_unit = contents.set_unit_with(layout, laid)
-        return VirtualLines(contents.units(), layout.estimate_height, set_unit, laid, keeps_all=layout.keeps_lines)
+        contents.margin, contents.line_width, self._layout = layout.margin, layout.measure, layout
+        render = contents.unit_renderer(layout, laid)
+        return VirtualLines(contents.units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lay_out_short(self) -> None:
         """Lay out a short page completely."""
-        if self.pane.galley.total <= FEW_LINES:
-            self.pane.galley.lay_out_some(FEW_LINES)
+        if self.pane.virtual_lines.total <= FEW_LINES:
+            self.pane.virtual_lines.lay_out_some(FEW_LINES)
 
     def begin(self) -> None:
         """Lay out the units that have an estimated height: a short page immediately, a longer page in the thread."""
-        galley, layout = self.pane.galley, self._layout
-        if self.is_busy or not galley.unset or layout is None:
+        virtual_lines, layout = self.pane.virtual_lines, self._layout
+        if self.is_busy or not virtual_lines.unset or layout is None:
             return
         self.lay_out_short()
-        if not galley.unset or not self.pane.contents.is_whole:
-            self.pane.tell_length()
+        if not virtual_lines.unset or not self.pane.contents.is_whole:
+            self.pane.update_scroll_bar()
             return  # The thread lays out the whole page after parsing it.
         self.stop()
-        galley.forgotten.clear()
-        self._galley = galley
-        self._work = polite_thread.thread.begin(self._steps(galley, layout), partial(fail, self.pane))
+        virtual_lines.forgotten.clear()
+        self._virtual_lines = virtual_lines
+        self._work = polite_thread.thread.begin(self._steps(virtual_lines, layout), partial(raise_in_pane, self.pane))
 
     def stop(self) -> None:
-        """Stop the layout in the thread."""
+        """BlockSpan the layout in the thread."""
         if self._work is not None:
             self._work.stop()
-        self._work = self._galley = None
+        self._work = self._virtual_lines = None
 
-    def _steps(self, galley: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
-        laid = yield from lay_out_units(layout, [*galley.units], galley.unset_units())
-        self.pane.call_later(self._take, galley, laid)
+    def _steps(self, virtual_lines: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
+        laid = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.unset_units())
+        self.pane.call_later(self._take, virtual_lines, laid)
 
-    def _take(self, galley: VirtualLines[Any], laid: LaidUnits) -> None:
-        if galley is not self._galley:
+    def _take(self, virtual_lines: VirtualLines[Any], laid: LaidUnits) -> None:
+        if virtual_lines is not self._virtual_lines:
             return
         self.stop()
-        if galley is self.pane.galley:
+        if virtual_lines is self.pane.virtual_lines:
             self.take(laid)
-            self.pane.work_soon()
+            self.pane.continue_work()
 
     def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
         """Use the units that a thread laid out, and append the units `more`."""
@@ -105,13 +105,13 @@ class BackgroundLayout:
             self.pane.contents.laid_out(laid)
         else:
             laid = laid._replace(heights={}, lines={})  # The width or the theme has changed since.
-        self.pane.galley.extend(more, laid)
-        self.pane.tell_length()
+        self.pane.virtual_lines.extend(more, laid)
+        self.pane.update_scroll_bar()
         if more:
             self.pane.repaint()
 
 
-class LateSources:
+class DeferredLoader:
     """Requests deferred content of the visible units of a reader."""
 
     def __init__(self, pane: Reader) -> None:
@@ -119,60 +119,60 @@ class LateSources:
         self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
         """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
 
-    def completed(
-        self, sources: DeferredContent, set_unit: Callable[[Any], list[Line]], laid: LaidUnits | None
+    def recording_renderer(
+        self, deferred: DeferredContent, render: Callable[[Any], list[Line]], laid: LaidUnits | None
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that lays out a unit with `set_unit` and records the deferred content it lacks.
+        """Return a function that lays out a unit with `render` and records the deferred content it lacks.
 
         `laid` has the units that a thread laid out, with the content they lack."""
         missing = {**laid.missing} if laid is not None else {}
         self._missing = missing
 
-        def set_one(unit: Any) -> list[Line]:
-            sources.take_missing()
-            lines = set_unit(unit)
-            if missed := sources.take_missing():
+        def render_and_record(unit: Any) -> list[Line]:
+            deferred.take_missing()
+            lines = render(unit)
+            if missed := deferred.take_missing():
                 missing[id(unit)] = missed
             return lines
 
-        return set_one
+        return render_and_record
 
-    def add(self, missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]) -> None:
+    def add_missing(self, missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]) -> None:
         """Record the deferred content that units from the thread lack."""
         if self._missing is not None:
             self._missing.update({unit: lacks for unit, lacks in missing.items() if unit not in self._missing})
 
-    def ask(self, sources: DeferredContent) -> None:
+    def request_visible(self, deferred: DeferredContent) -> None:
         """Request the deferred content of the visible units."""
         if not self._missing or not self.pane.is_running:
             return
-        for unit in {row[0] for row in self.pane.painter.rows_on_show}:
-            for late, key in self._missing.get(id(self.pane.galley.units[unit]), ()):
+        for unit in {row[0] for row in self.pane.painter.visible_rows}:
+            for late, key in self._missing.get(id(self.pane.virtual_lines.units[unit]), ()):
                 late.request(key)
-        for late in sources:
+        for late in deferred:
             if late.has_requests:
-                self.pane.run_worker(self._find(late), group="late")
+                self.pane.run_worker(self._load(late), group="late")
 
-    async def _find(self, late: AsyncCache[Any, Any]) -> None:
+    async def _load(self, late: AsyncCache[Any, Any]) -> None:
         while await late.load_requested():
             if self._missing is None:
                 return
-            galley = self.pane.galley
-            total = galley.total
-            told = {
+            virtual_lines = self.pane.virtual_lines
+            total = virtual_lines.total
+            affected = {
                 unit
                 for unit, missing in self._missing.items()
                 if any(source is late and late.knows(key) for source, key in missing)
             }
-            for unit, each in enumerate(galley.units) if told else ():
-                if id(each) in told:
+            for unit, each in enumerate(virtual_lines.units) if affected else ():
+                if id(each) in affected:
                     self._missing.pop(id(each))
-                    galley.forget(unit)
-            for unit in {row[0] for row in self.pane.painter.rows_on_show if row[0] < len(galley)}:
-                galley.lines(unit)
-            if galley.total != total:
-                self.pane.relaid()
-                self.pane.tell_length()
-                self.pane.cursor.keep_in_view()
+                    virtual_lines.forget(unit)
+            for unit in {row[0] for row in self.pane.painter.visible_rows if row[0] < len(virtual_lines)}:
+                virtual_lines.lines(unit)
+            if virtual_lines.total != total:
+                self.pane.lines_changed()
+                self.pane.update_scroll_bar()
+                self.pane.cursor.keep_visible()
             self.pane.repaint()
-            self.pane.work_soon()
+            self.pane.continue_work()

@@ -11,8 +11,15 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.contents import Stop
-from octavo.tui.reader.moves import START, Bring, Top, above, distance, end_of, top_showing
+from octavo.tui.reader.moves import (
+    START,
+    BlockSpan,
+    LinePosition,
+    ScrollTo,
+    last_top,
+    lines_between,
+    scrolled_top,
+)
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.tables import copied_text
@@ -23,7 +30,7 @@ if TYPE_CHECKING:
 
 _PAN = 16
 """Cells that wide code or tables scroll by."""
-_KEPT_STOPS, _KEPT_LINES, _KEPT_BARRED = 100, 1500, 300
+_MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
 """Most units with cached selectable blocks, most lines cached with them, and most lines with a cached cursor bar. The
 limit of lines is low because freeing many at a time is slow."""
 
@@ -33,198 +40,206 @@ class BlockCursor:
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
-        self.at: tuple[int, Block] | None = None
+        self.selected: tuple[int, Block] | None = None
         """Unit and block that was selected. None until the user moves the cursor."""
-        self._barred_block: Block | None = None
-        self._in_cursor: frozenset[int] = frozenset()
+        self._bar_block: Block | None = None
+        self._selected_ids: frozenset[int] = frozenset()
         """Identities of the selected block and all blocks inside it: the bar is drawn along all of them."""
-        self._stops: dict[int, tuple[list[Line], list[Stop]]] = {}
-        self._stop_lines = 0
+        self._spans: dict[int, tuple[list[Line], list[BlockSpan]]] = {}
+        self._cached_lines = 0
         """Number of lines cached with the selectable blocks."""
-        self._barred: dict[int, tuple[Strip, Strip]] = {}
+        self._strips_with_bar: dict[int, tuple[Strip, Strip]] = {}
         """Strips without and with the bar by the identity of their line."""
         self._bar_key: tuple[int, bool] = (0, False)
 
-    def relaid(self) -> None:
+    def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
-        self._stops, self._stop_lines = {}, 0
-        self._barred = {}
+        self._spans, self._cached_lines = {}, 0
+        self._strips_with_bar = {}
 
     # Painting
 
     def before_painting(self, *, is_shown: bool) -> None:
         """Prepare for the next frame. The bar is drawn if `is_shown`."""
-        here = self.stop()
-        self._barred_block = here[3] if here is not None else None
-        key = (id(self._barred_block), self.pane.has_focus)
+        here = self.current()
+        self._bar_block = here.block if here is not None else None
+        key = (id(self._bar_block), self.pane.has_focus)
         if key != self._bar_key:
-            self._bar_key, self._barred = key, {}
-            self._in_cursor = _inside(self._barred_block)
+            self._bar_key, self._strips_with_bar = key, {}
+            self._selected_ids = _ids_inside(self._bar_block)
         if not is_shown:
-            self._barred_block = None
+            self._bar_block = None
 
-    def barred(self, strip: Strip, unit: int, line: Line) -> Strip:
+    def with_bar(self, strip: Strip, unit: int, line: Line) -> Strip:
         """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
         pane = self.pane
-        at = pane.contents.bar_at(line, self._in_cursor) if self._barred_block is not None else None
+        at = pane.contents.bar_column(line, self._selected_ids) if self._bar_block is not None else None
         if at is None:
             return strip
-        known = self._barred.get(id(line))
+        known = self._strips_with_bar.get(id(line))
         if known is not None and known[0] is strip:
             return known[1]
-        look = pane.look
-        style = pane.ground + (look.accent if pane.has_focus else look.muted)
-        barred = overlay_text(strip, max(0, pane.contents.margin_of(unit) + at), look.glyphs.bar, style)
-        if len(self._barred) >= _KEPT_BARRED:
-            self._barred.clear()
-        self._barred[id(line)] = (strip, barred)
-        return barred
+        styles = pane.text_styles
+        style = pane.base_style + (styles.accent if pane.has_focus else styles.muted)
+        strip_with_bar = overlay_text(strip, max(0, pane.contents.margin_of(unit) + at), styles.glyphs.bar, style)
+        if len(self._strips_with_bar) >= _MOST_BARS:
+            self._strips_with_bar.clear()
+        self._strips_with_bar[id(line)] = (strip, strip_with_bar)
+        return strip_with_bar
 
     # Selectable blocks
 
-    def stops_of(self, unit: int) -> list[Stop]:
+    def spans_of(self, unit: int) -> list[BlockSpan]:
         """Return the selectable blocks of a unit."""
-        lines = self.pane.galley.lines(unit)
-        known = self._stops.get(unit)
+        lines = self.pane.virtual_lines.lines(unit)
+        known = self._spans.get(unit)
         if known is None or known[0] is not lines:
             if known is not None:
-                self._forget_stops(unit)
-            while self._stops and (len(self._stops) >= _KEPT_STOPS or self._stop_lines > _KEPT_LINES):
-                self._forget_stops(next(iter(self._stops)))
-            self._stop_lines += len(lines)
-            known = self._stops[unit] = (
+                self._forget_spans(unit)
+            while self._spans and (len(self._spans) >= _MOST_UNITS or self._cached_lines > _MOST_LINES):
+                self._forget_spans(next(iter(self._spans)))
+            self._cached_lines += len(lines)
+            known = self._spans[unit] = (
                 lines,
-                [(unit, first, last, block) for first, last, block in self.pane.contents.stops_in(lines)],
+                [BlockSpan(unit, first, last, block) for first, last, block in self.pane.contents.spans_in(lines)],
             )
         return known[1]
 
-    def _forget_stops(self, unit: int) -> None:
-        self._stop_lines -= len(self._stops.pop(unit)[0])
+    def _forget_spans(self, unit: int) -> None:
+        self._cached_lines -= len(self._spans.pop(unit)[0])
 
-    def stops_from(self, unit: int, block: Block | None, step: int, among: Callable[[int], bool]) -> Iterator[Stop]:
-        """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `among` are
+    def spans_from(
+        self, unit: int, block: Block | None, step: int, may_match: Callable[[int], bool]
+    ) -> Iterator[BlockSpan]:
+        """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `may_match` are
         skipped without being laid out."""
-        found = self.stops_of(unit) if 0 <= unit < len(self.pane.galley) else []
-        at = next((index for index, stop in enumerate(found) if stop[3] is block), -1 if step > 0 else len(found))
+        found = self.spans_of(unit) if 0 <= unit < len(self.pane.virtual_lines) else []
+        at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
-        for following in range(unit + step, len(self.pane.galley) if step > 0 else -1, step):
-            if among(following) and self.pane.contents.has_stops(following):
-                found = self.stops_of(following)
+        for following in range(unit + step, len(self.pane.virtual_lines) if step > 0 else -1, step):
+            if may_match(following) and self.pane.contents.has_spans(following):
+                found = self.spans_of(following)
                 yield from found if step > 0 else reversed(found)
 
-    def stop(self) -> Stop | None:
+    def current(self) -> BlockSpan | None:
         """Return the selected block. At first, this is the first visible block. None if there is none."""
-        if self.at is not None and self.at[0] < len(self.pane.galley):
-            unit, block = self.at
-            found = self.stops_of(unit)
-            named = (stop for stop in found if block.key and stop[3].key == block.key)
-            if stop := next((stop for stop in found if stop[3] is block), None) or next(named, None):
-                return stop
-        return next(iter(self.visible_stops()), None)
+        if self.selected is not None and self.selected[0] < len(self.pane.virtual_lines):
+            unit, block = self.selected
+            found = self.spans_of(unit)
+            named = (span for span in found if block.key and span.block.key == block.key)
+            if span := next((span for span in found if span.block is block), None) or next(named, None):
+                return span
+        return next(iter(self.visible_spans()), None)
 
     @property
     def region(self) -> Region:
         """Screen region of the selected block."""
-        here = self.stop()
+        here = self.current()
         if here is None:
             return Region()
         pane = self.pane
-        top = distance(pane.galley, pane.top, Top(*here[:2]), pane.size.height)
-        block = Region(pane.region.x, pane.region.y + top, pane.size.width, here[2] - here[1] + 1)
+        row = pane.row_of(here.start, pane.size.height)
+        block = Region(pane.region.x, pane.region.y + row, pane.size.width, here.last - here.first + 1)
         return block.intersection(pane.region)
 
-    def visible_stops(self) -> list[Stop]:
+    def visible_spans(self) -> list[BlockSpan]:
         """Return the selectable blocks that have a visible line."""
-        pane, galley = self.pane, self.pane.galley
-        if not len(galley):
+        pane, virtual_lines = self.pane, self.pane.virtual_lines
+        if not len(virtual_lines):
             return []
-        out: list[Stop] = []
+        out: list[BlockSpan] = []
         unit, start = pane.top.unit, -pane.top.line
-        covered = pane.contents.covered(pane.top)
-        while unit < len(galley) and start < pane.rows:
-            out += [stop for stop in self.stops_of(unit) if start + stop[2] >= covered and start + stop[1] < pane.rows]
-            start += len(galley.lines(unit))
+        covered = pane.contents.sticky_rows(pane.top)
+        while unit < len(virtual_lines) and start < pane.rows:
+            out += [
+                span for span in self.spans_of(unit) if start + span.last >= covered and start + span.first < pane.rows
+            ]
+            start += len(virtual_lines.lines(unit))
             unit += 1
-        return pane.contents.reachable(out)
+        return pane.contents.reachable_spans(out)
 
-    def keep_in_view(self) -> None:
+    def keep_visible(self) -> None:
         """Select a visible block after a resize or a new layout moved the selected block below the last row."""
-        if self.at is not None:
-            self.bring_along(down=False)  # The top stays in place, so the block moved below the last row.
+        if self.selected is not None:
+            self.follow_scrolling(down=False)  # The top stays in place, so the block moved below the last row.
 
-    def bring_along(self, *, down: bool) -> None:
+    def follow_scrolling(self, *, down: bool) -> None:
         """Select the first visible block if the selected block is not visible, or the last unless `down`."""
-        on_show = self.visible_stops()
-        here = self.stop()
-        if on_show and here is not None and all(stop[3] is not here[3] for stop in on_show):
-            self.put(on_show[0] if down else on_show[-1], bring=None)
+        on_show = self.visible_spans()
+        here = self.current()
+        if on_show and here is not None and all(span.block is not here.block for span in on_show):
+            self.select(on_show[0] if down else on_show[-1], scroll_to=None)
 
-    def put(self, stop: Stop, *, bring: Bring | None = "near") -> None:
-        """Select a block and scroll to it, unless `bring` is None."""
-        unit, first, last, block = stop
-        self.at = (unit, block)
+    def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
+        """Select a block and scroll to it, unless `scroll_to` is None."""
+        unit, first, last, block = span
+        self.selected = (unit, block)
         self.pane.moved_at = time.perf_counter()
-        if bring is not None:
-            self.show_lines(unit, first, last, bring)
-            self.at = (unit, block)  # Scrolling may have selected another block.
+        if scroll_to is not None:
+            self.scroll_to_lines(unit, first, last, scroll_to)
+            self.selected = (unit, block)  # Scrolling may have selected another block.
         self.pane.repaint()
-        self.pane.tell()
+        self.pane.notify_moved()
 
-    def bring_whole(self) -> None:
+    def scroll_into_view(self) -> None:
         """Scroll as little as needed to show the selected block completely. A block higher than the reader stays in
         place while its text is read."""
-        if (here := self.stop()) is None:
+        if (here := self.current()) is None:
             return
         unit, first, last, block = here
-        inside = _inside(block)
-        last = max([last, *(stop[2] for stop in self.stops_of(unit) if id(stop[3]) in inside)])
+        inside = _ids_inside(block)
+        last = max([last, *(span.last for span in self.spans_of(unit) if id(span.block) in inside)])
         room = self.pane.rows
-        begins = distance(self.pane.galley, self.pane.top, Top(unit, first), 2 * room)
-        is_read = begins <= 1 and begins + last - first > room // 3
+        row = self.pane.row_of(here.start, 2 * room)
+        is_read = row <= 1 and row + last - first > room // 3
         if last - first < room or not is_read:
-            self.show_lines(unit, first, last, "near")
+            self.scroll_to_lines(unit, first, last, "near")
 
-    def show_lines(self, unit: int, first: int, last: int, bring: Bring) -> None:
+    def scroll_to_lines(self, unit: int, first: int, last: int, scroll_to: ScrollTo) -> None:
         """Scroll to lines of a unit, below the sticky table head."""
-        pane, place = self.pane, Top(unit, first)
-        top = top_showing(pane.galley, pane.top, pane.rows, place, last - first + 1, bring)
-        if 0 <= distance(pane.galley, top, place, pane.rows) < (covered := pane.contents.covered(top)):
-            top = above(pane.galley, place, covered, pane.rows)
-        pane.go(top)
+        pane, start = self.pane, LinePosition(unit, first)
+        top = scrolled_top(pane.virtual_lines, pane.top, pane.rows, start, last - first + 1, scroll_to)
+        covered = pane.contents.sticky_rows(top)
+        if 0 <= lines_between(pane.virtual_lines, top, start, pane.rows) < covered:
+            pane.show_in_row(start, covered)
+        else:
+            pane.go_to(top)
 
     def go_to_edge(self, end: int) -> None:
         """Scroll to the top, or to the bottom if `end` is 1, and select the block there."""
-        self.pane.go(end_of(self.pane.galley, self.pane.rows) if end else START)
-        if on_show := self.visible_stops():
-            self.put(on_show[-1 if end else 0], bring=None)
+        self.pane.go_to(last_top(self.pane.virtual_lines, self.pane.rows) if end else START)
+        if on_show := self.visible_spans():
+            self.select(on_show[-1 if end else 0], scroll_to=None)
 
     def move(self, step: int) -> None:
         """Select the next block, or the previous block if `step` is negative."""
-        here = self.stop()
+        here = self.current()
         if here is not None:
-            following = next(self.stops_from(here[0], here[3], step, lambda unit: True), None)
-            self.put(following or here)
+            following = next(self.spans_from(here.unit, here.block, step, lambda unit: True), None)
+            self.select(following or here)
 
     def pan(self, step: int) -> None:
         """Scroll the first wide block sideways, starting at the selected block."""
         pane = self.pane
-        here = self.stop()
-        for stop in ([] if here is None else [here]) + self.visible_stops():
-            wide = {block.key for block in pane.contents.wide_at(stop) if pane.folds.hidden.get(block.key)}
+        here = self.current()
+        for span in ([] if here is None else [here]) + self.visible_spans():
+            wide = {block.key for block in pane.contents.wide_blocks(span) if pane.folds.hidden.get(block.key)}
             if wide:
                 moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
                 if any(moved):
-                    pane.change(stop[0])
+                    pane.lay_out_unit(span.unit)
                 return
         pane.explain("Nothing to scroll here: no code or table is wider than the pane.")
 
-    def next(self, step: int, wanted: Callable[[Stop], bool], among: Callable[[int], bool]) -> Stop | None:
-        """Return the next selectable block that passes `wanted`, or the previous. Units that fail `among` are skipped
+    def find_next(
+        self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
+    ) -> BlockSpan | None:
+        """Return the next selectable block that passes `wanted`, or the previous. Units that fail `may_match` are skipped
         without being laid out."""
-        here = self.stop()
+        here = self.current()
         if here is None:
             return None
-        return next((stop for stop in self.stops_from(here[0], here[3], step, among) if wanted(stop)), None)
+        return next((span for span in self.spans_from(here.unit, here.block, step, may_match) if wanted(span)), None)
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:
@@ -241,7 +256,7 @@ PANNING: Commands[BlockCursor] = Commands(
 )  # fmt: skip
 
 
-def _inside(block: Block | None) -> frozenset[int]:
+def _ids_inside(block: Block | None) -> frozenset[int]:
     """Return the identities of a block and all blocks inside it. Level by level: three times as fast for a huge
     table."""
     found: set[int] = set()
@@ -268,7 +283,7 @@ _NAMES = {
 """Names of block kinds in messages, if they differ from the kind."""
 
 
-class CursorBlock:
+class BlockCommands:
     """Commands for the selected block."""
 
     def __init__(self, pane: Reader) -> None:
@@ -280,20 +295,20 @@ class CursorBlock:
     def open(self) -> None:
         """Open the thread or the link of the block. If the block has several links, show hints. If it has neither,
         request its thread."""
-        stop = self.pane.cursor.stop()
-        if stop is None:
+        span = self.pane.cursor.current()
+        if span is None:
             return
-        if (hangs := self.pane.contents.thread_at(stop)) is not None:
-            self.pane.post_message(self.pane.ThreadWanted(hangs))
-        elif hots := self.pane.spots.at_cursor():
-            self.pane.spots.open_one(hots)
+        if (hangs := self.pane.contents.block_with_thread(span)) is not None:
+            self.pane.post_message(self.pane.ThreadRequested(hangs))
+        elif clickables := self.pane.clickables.at_cursor():
+            self.pane.clickables.open_one(clickables)
         else:
-            self.pane.post_message(self.pane.ThreadWanted(stop[3]))
+            self.pane.post_message(self.pane.ThreadRequested(span.block))
 
     def copy(self) -> None:
         """Copy the block."""
-        if (stop := self.pane.cursor.stop()) is not None:
-            self.copy_as(copied_text(stop[3]), _NAMES.get(stop[3].kind, stop[3].kind))
+        if (span := self.pane.cursor.current()) is not None:
+            self.copy_as(copied_text(span.block), _NAMES.get(span.block.kind, span.block.kind))
 
     def copy_as(self, text: str, what: str) -> None:
         """Copy text. `what` names the text in the message."""
@@ -302,8 +317,8 @@ class CursorBlock:
 
     def comment(self) -> None:
         """Request a comment on the block."""
-        if (stop := self.pane.cursor.stop()) is not None:
-            self.pane.post_message(self.pane.BlockChosen(stop[3]))
+        if (span := self.pane.cursor.current()) is not None:
+            self.pane.post_message(self.pane.CommentRequested(span.block))
 
     @property
     def why_no_comment(self) -> str | None:
@@ -311,7 +326,7 @@ class CursorBlock:
         return self.why_no_comment_here()
 
 
-AT_CURSOR: Commands[CursorBlock] = Commands(
+AT_CURSOR: Commands[BlockCommands] = Commands(
     "page",
     (
         Command("comment", "c", "Comment", "Comment on the block",
@@ -319,5 +334,5 @@ AT_CURSOR: Commands[CursorBlock] = Commands(
         Command("open", "enter", "Open", "Open the link, image, file, or thread in the block", run=lambda _, block: block.open(), shown=False),
         Command("yank", "y", "Copy", "Copy the block", run=lambda _, block: block.copy(), shown=False),
     ),
-    find=lambda view: view.cursor_block,
+    find=lambda view: view.block_commands,
 )  # fmt: skip

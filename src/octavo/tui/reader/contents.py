@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.moves import START, Top, lines_from
+from octavo.tui.reader.moves import START, BlockSpan, LinePosition, count_lines
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
     from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
 
-Stop = tuple[int, int, int, Block]
-"""A selectable block: its unit, its first and last line in the unit, and the block."""
-MARK = 4
+
+MARK_WIDTH = 4
 """Cells reserved at the right for a thread mark: a blank, the sign, a blank, a digit."""
-STILL = "The rest of this page is still loading."
+STILL_LOADING = "The rest of this page is still loading."
 
 
-SHORT = 6_000
+SHORT_PAGE = 6_000
 """Pages with fewer characters are parsed and laid out on the event loop, without the thread."""
-WAIT = 0.02
+THREAD_WAIT = 0.02
 """Seconds that the event loop waits for the thread before the reader shows an incomplete page."""
 
 
-def fail(pane: Reader, error: Exception) -> None:
+def raise_in_pane(pane: Reader, error: Exception) -> None:
     """Raise an error of the thread in the reader's message loop."""
 
     def end() -> None:
@@ -55,7 +54,7 @@ class Contents:
 
     margin = 2
     """Blank cells at the left."""
-    measure = 0
+    line_width = 0
     """Cells of a text line, if lines are narrower than the reader."""
     is_whole = True
     """True once all of the page is parsed."""
@@ -64,7 +63,7 @@ class Contents:
         self.pane = pane
 
     @property
-    def has_any(self) -> bool:
+    def has_content(self) -> bool:
         """True if a page is shown, even an empty page."""
         return True
 
@@ -76,7 +75,7 @@ class Contents:
         """Return how units are laid out in a reader of `width` cells."""
         raise NotImplementedError
 
-    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
+    def unit_renderer(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
         """Return the function that lays out a unit on the event loop. `laid` has the units that a thread laid out."""
         return layout.renderer_with(layout.sources)
 
@@ -87,15 +86,15 @@ class Contents:
         """Return the message for an empty page."""
         return []
 
-    def written(self, block: Block) -> str:
+    def block_markdown(self, block: Block) -> str:
         """Return the Markdown of a block. Empty if unknown."""
         return ""
 
-    def unit_of(self, near: int, key: str) -> int:
+    def find_unit(self, near: int, key: str) -> int:
         """Return the index of the unit with the block `key`, or `near` if there is none."""
         return near
 
-    def together(self, unit: int) -> range:
+    def slices_of_block(self, unit: int) -> range:
         """Return the indices of all slices of the block that `unit` is a slice of."""
         return range(unit, unit + 1)
 
@@ -103,16 +102,16 @@ class Contents:
         """Return the blank cells at the left of a unit."""
         return self.margin
 
-    def relaid(self) -> None:
+    def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
 
     # Selectable blocks
 
-    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+    def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         """Return the blocks of a unit's lines, each with its first and last line."""
         return block_ranges(lines)
 
-    def has_stops(self, unit: int) -> bool:
+    def has_spans(self, unit: int) -> bool:
         """Return False if a unit cannot have selectable blocks. The cursor skips such units without laying them out."""
         return True
 
@@ -120,75 +119,75 @@ class Contents:
         """Return the block at a cell of a line."""
         return line.block
 
-    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+    def bar_column(self, line: Line, inside: Container[int]) -> int | None:
         """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
         not in `inside`."""
         return -2 if id(line.block) in inside else None
 
-    def reachable(self, found: list[Stop]) -> list[Stop]:
+    def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
         """Return the visible blocks that scrolling may select."""
         return found
 
-    def thread_at(self, stop: Stop) -> Block | None:
+    def block_with_thread(self, span: BlockSpan) -> Block | None:
         """Return the block with an open thread that is shown at a selectable block. None if there is none."""
         return None
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         """Return the blocks at a selectable block that may be wider than the reader."""
-        return (stop[3],)
+        return (span.block,)
 
     # Marks and sticky table heads
 
-    def covered(self, top: Top) -> int:
+    def sticky_rows(self, top: LinePosition) -> int:
         """Return how many rows the sticky table head covers when `top` is in the first row."""
         return 0
 
     def before_painting(self) -> None:
         """Prepare for the next frame."""
 
-    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
+    def with_marks(self, strip: Strip, unit: int, number: int, line: Line) -> Strip:
         """Return the strip of a line with its thread marks."""
         return strip
 
-    def veiled(self, strip: Strip, row: int) -> Strip:
+    def with_sticky_head(self, strip: Strip, row: int) -> Strip:
         """Return the strip of a row, or of the sticky table head that covers the row."""
         return strip
 
     # Find in page
 
-    def finder(self) -> TextFinder:
+    def text_finder(self) -> TextFinder:
         """Return the searchable text: that of all lines."""
 
         def shown(unit: int) -> Block:
             rows = [
                 "".join(each.text for each in line.pieces if not each.is_decoration)
-                for line in self.pane.galley.lines(unit)
+                for line in self.pane.virtual_lines.lines(unit)
             ]
             return Block("paragraph", text="\n".join(rows))
 
-        units = range(len(self.pane.galley))
+        units = range(len(self.pane.virtual_lines))
         return TextFinder(((unit, shown(unit)) for unit in units), letters=1)  # Laying out a single unit may take long.
 
-    def unfold(self, find: Match) -> bool:
+    def unfold(self, match: Match) -> bool:
         """Expand blocks that hide a match. Return True if any was collapsed."""
         return False
 
-    def is_hidden(self, find: Match, known: dict[tuple[int, int], bool]) -> bool:
+    def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
         """Return True if a collapsed block hides a match. `known` is a cache for several calls."""
         return False
 
 
 def is_at_end(pane: Reader) -> bool:
     """Return True if the last line is in view."""
-    return lines_from(pane.galley, pane.top, pane.rows + 1) <= pane.rows
+    return count_lines(pane.virtual_lines, pane.top, pane.rows + 1) <= pane.rows
 
 
-def drop_lines(pane: Reader) -> None:
+def remove_lines(pane: Reader) -> None:
     """Remove all lines from a reader."""
-    pane.galley, pane.top = no_lines(), START
+    pane.virtual_lines, pane.top = no_lines(), START
 
 
-class PaneState:
+class LoadingState:
     """Message of a reader that has no content: loading, failed or removed. Visible content is never replaced by a
     message."""
 
@@ -196,31 +195,31 @@ class PaneState:
         self.pane = pane
         self._waiting: Waiting | None = None
         self._failure: tuple[str, str] | None = None
-        self._left: tuple[str, str] | None = None
+        self._reason: tuple[str, str] | None = None
 
     def wait_for(self, what: str) -> None:
         """Show that `what` is loading, unless a page is shown."""
-        self._failure = self._left = None
-        if not self.pane.contents.has_any and self._waiting is None:
+        self._failure = self._reason = None
+        if not self.pane.contents.has_content and self._waiting is None:
             self._waiting = Waiting(self.pane, what)
             self.pane.repaint()
 
     def fail(self, what: str, cause: str) -> None:
         """Show an error and its cause, unless a page is shown."""
-        self.settled()
-        if not self.pane.contents.has_any:
+        self.clear()
+        if not self.pane.contents.has_content:
             self._failure = (what, cause)
         self.pane.repaint()
 
-    def leave(self, why: str, hint: str) -> None:
+    def show_reason(self, why: str, hint: str) -> None:
         """Show why the page is no longer available, and a hint."""
-        self.settled()
-        self._left = (why, hint)
+        self.clear()
+        self._reason = (why, hint)
         self.pane.repaint()
 
-    def settled(self) -> None:
+    def clear(self) -> None:
         """Remove the message."""
-        self._failure = self._left = None
+        self._failure = self._reason = None
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
@@ -231,13 +230,13 @@ class PaneState:
         return self._failure is not None
 
     @property
-    def awaited(self) -> str:
+    def loading_name(self) -> str:
         """Name of the page that is loading. Empty if none is loading."""
         return self._waiting.what if self._waiting is not None else ""
 
     def why_empty(self, otherwise: str) -> str:
         """Return why keys are disabled in an empty reader: the page is still loading, or `otherwise`."""
-        return f"Still loading {self.awaited}." if self._waiting is not None else otherwise
+        return f"Still loading {self.loading_name}." if self._waiting is not None else otherwise
 
     def lines(self) -> list[Content]:
         """Return the lines of the message."""
@@ -245,6 +244,6 @@ class PaneState:
             return failed(*self._failure, self.pane.app)
         if self._waiting is not None:
             return self._waiting.lines()
-        if self._left is not None and not self.pane.contents.has_any:
-            return [Content(""), *nothing(*self._left)]
-        return self.pane.contents.empty_lines() if self.pane.contents.has_any else []
+        if self._reason is not None and not self.pane.contents.has_content:
+            return [Content(""), *nothing(*self._reason)]
+        return self.pane.contents.empty_lines() if self.pane.contents.has_content else []

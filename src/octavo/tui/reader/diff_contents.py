@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.background_layout import LateSources
-from octavo.tui.reader.contents import SHORT, WAIT, Contents, Stop, drop_lines, fail
+from octavo.tui.reader.background_layout import DeferredLoader
+from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents, raise_in_pane, remove_lines
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -41,7 +42,7 @@ SPLIT_FROM = 140
 SPLIT_AT_FIRST_FROM = 200
 """Columns from which a diff is split until the user chooses another layout."""
 
-Layout = Literal["changes", "sides", "new", "old"]
+DiffLayout = Literal["changes", "sides", "new", "old"]
 
 
 class DiffContents(Contents):
@@ -51,41 +52,41 @@ class DiffContents(Contents):
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
-        self._late = LateSources(pane)
+        self._deferred_loader = DeferredLoader(pane)
         self.compared: PageComparison | None = None
         self.key = ""
         self.title = ""
         self.shows_source = False
-        self.is_outcome = False
+        self.is_merge_preview = False
         """True for the preview of a merge result: comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         self.threads_elsewhere = False
         """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
         """True if the change request has another page that K or J opens."""
-        self.unfolding = ContextSize()
-        self.changed = DiffUnits()
+        self.context_size = ContextSize()
+        self.shown = DiffUnits()
         """Units that are shown. The lines of the view belong to these units."""
-        self.ready = DiffUnits()
+        self.built = DiffUnits()
         """Units that were built last. They are shown with the next layout."""
-        self.making = DiffMaking(pane)
-        self.of_source = DiffUnits()
+        self.builder = DiffBuilder(pane)
+        self.source_changes = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
-        self.made_for: Layout = "changes"
+        self.built_layout: DiffLayout = "changes"
         """Layout of the units that are shown or being built."""
-        self.sources = deferred_content(diagrams=False)  # Diagrams are compared as text.
-        self.layout: Layout = "changes"
-        self._chosen_split: bool | None = None
+        self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
+        self.layout: DiffLayout = "changes"
+        self._prefers_split: bool | None = None
         """True if the user last chose the split layout. None before the first choice."""
 
     @property
-    def has_any(self) -> bool:
+    def has_content(self) -> bool:
         return self.compared is not None
 
     def empty_lines(self) -> list[Content]:
-        if self.making.is_making:
+        if self.builder.is_building:
             return []
-        if self.is_outcome:
+        if self.is_merge_preview:
             said = "The resolved page and the version that it is compared with are identical."
             return nothing(said, "Press esc to go back to the conflicts")
         return nothing("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
@@ -97,7 +98,7 @@ class DiffContents(Contents):
         return self.compared is not None and self.compared.is_old(block)
 
     @property
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> tuple[DiffLayout, ...]:
         """Layouts that are possible now, in the order of the `|` key."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
@@ -105,17 +106,17 @@ class DiffContents(Contents):
 
     @property
     def _is_split(self) -> bool:
-        if self._chosen_split is None:
+        if self._prefers_split is None:
             return self.pane.app.size.width >= SPLIT_AT_FIRST_FROM
-        return self._chosen_split
+        return self._prefers_split
 
     @property
-    def layout_now(self) -> Layout:
+    def current_layout(self) -> DiffLayout:
         """Layout that is shown."""
-        wanted: Layout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
+        wanted: DiffLayout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
-    def lay_out_page(self) -> None:
+    def choose_layout(self) -> None:
         """Choose the layout of a newly opened page: the new version for a rewritten page, otherwise the last choice of
         the user."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
@@ -124,12 +125,12 @@ class DiffContents(Contents):
     def next_layout(self) -> None:
         """Switch to the next layout."""
         layouts = self.layouts
-        self.layout = layouts[(layouts.index(self.layout_now) + 1) % len(layouts)]
-        self._chosen_split = self.layout == "sides"
-        self.making.make()
+        self.layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
+        self._prefers_split = self.layout == "sides"
+        self.builder.build()
 
     @property
-    def why_no_layout(self) -> str | None:
+    def why_no_other_layout(self) -> str | None:
         """Disabled reason of the layout command. None if it is enabled."""
         if len(self.layouts) > 1:
             return None
@@ -138,26 +139,26 @@ class DiffContents(Contents):
     # Laying out
 
     def units(self) -> Sequence[DiffUnit]:
-        self.changed = self.ready
-        return self.changed.units
+        self.shown = self.built
+        return self.shown.units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        is_split, most = self.layout_now == "sides", max(24, width - 4)
+        is_split, most = self.current_layout == "sides", max(24, width - 4)
         room = SideWidths.for_width(min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most), split=is_split)
-        look, sources, written = self.pane.look, self.sources, self.written
+        styles, deferred, source_of = self.pane.text_styles, self.deferred, self.block_markdown
 
-        def set_with(sources: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
-            setting = LayoutContext(look, folds, render_block, room=room.side, deferred=sources, source_of=written)
-            return lambda unit: render_diff_unit_or_threads(setting, unit, room)
+        def renderer_with(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
+            context = LayoutContext(styles, folds, render_block, room=room.side, deferred=deferred, source_of=source_of)
+            return lambda unit: render_diff_unit_or_threads(context, unit, room)
 
-        key = (width, is_split, look, id(folds), sources, sources.targets)
-        return UnitLayout(key, estimate_height, set_with, 2, 0, sources, self.size <= KEPT_WHOLE)
+        key = (width, is_split, styles, id(folds), deferred, deferred.targets)
+        return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
 
-    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        return self._late.completed(self.sources, super().set_unit_with(layout, laid), laid)
+    def unit_renderer(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
+        return self._deferred_loader.recording_renderer(self.deferred, super().unit_renderer(layout, laid), laid)
 
     def laid_out(self, laid: LaidUnits) -> None:
-        self._late.add(laid.missing)
+        self._deferred_loader.add_missing(laid.missing)
 
     @property
     def size(self) -> int:
@@ -165,34 +166,34 @@ class DiffContents(Contents):
         compared = self.compared
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
-    def wanted_units(self) -> tuple[DiffUnits, int]:
+    def units_to_build(self) -> tuple[DiffUnits, int]:
         """Return the changes to show, with units that are not built yet, and the size of the page."""
-        layout = self.made_for = self.layout_now
+        layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
         if self.shows_source:
-            return self.of_source, self.size
+            return self.source_changes, self.size
         if layout == "new" or layout == "old":
             return build_side(self.compared, layout, self.threads, self.title), self.size
-        unfolding = deepcopy(self.unfolding)  # A copy: the thread reads it.
+        context_size = deepcopy(self.context_size)  # A copy: the thread reads it.
         is_split = layout == "sides"
-        wanted = build_diff(self.compared.diff, unfolding, self.threads, self.title, side_by_side=is_split)
+        wanted = build_diff(self.compared.diff, context_size, self.threads, self.title, side_by_side=is_split)
         return wanted, self.size
 
     def drop_units(self) -> None:
         """Show no units, and cancel building."""
-        self.making.drop()
-        self.changed = self.ready = DiffUnits()
-        drop_lines(self.pane)
+        self.builder.cancel()
+        self.shown = self.built = DiffUnits()
+        remove_lines(self.pane)
 
-    def written(self, block: Block) -> str:
+    def block_markdown(self, block: Block) -> str:
         if self.compared is None:
             return ""
         document = self.compared.old if self.compared.is_old(whole_block(block)) else self.compared.new
         return block_source(document.source, block)
 
-    def together(self, unit: int) -> range:
-        units, first, last = self.changed.units, unit, unit
+    def slices_of_block(self, unit: int) -> range:
+        units, first, last = self.shown.units, unit, unit
         while units[first].slice_number > 1:
             first -= 1
         while last + 1 < len(units) and units[last + 1].slice_number > 1:
@@ -202,29 +203,29 @@ class DiffContents(Contents):
     @property
     def change_count(self) -> int:
         """Number of changes."""
-        return self.changed.count
+        return self.shown.count
 
     # Selectable blocks and threads
 
-    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+    def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         return diff_block_ranges(lines)
 
     def block_at(self, line: Line, cell: int) -> Block | None:
         return diff_block_at(line, cell)
 
-    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
+    def bar_column(self, line: Line, inside: Container[int]) -> int | None:
         return diff_cursor_bar(line, inside)
 
-    def reachable(self, found: list[Stop]) -> list[Stop]:
+    def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
         # Scrolling never selects a block of the old version. Keys that move the cursor do.
-        here = self.pane.cursor.at[1] if self.pane.cursor.at is not None else None
-        return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
+        here = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
+        return [span for span in found if span.block is here or not self.is_old(span.block)] or found
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
         """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
         if threads != self.threads:
             self.threads = threads
-            self.making.make()
+            self.builder.build()
 
     def has_open_on(self, key: str) -> bool:
         """Return True if the block `key` has an open thread."""
@@ -240,19 +241,19 @@ class DiffContents(Contents):
         """True if the page has an open thread."""
         return any(map(self.has_open_on, self.threads))
 
-    def thread_at(self, stop: Stop) -> Block | None:
-        if stop[3].kind == "thread":
-            return stop[3]
-        return next((each for each in stop[3].walk() if each.key and self.has_open_on(each.key)), None)
+    def block_with_thread(self, span: BlockSpan) -> Block | None:
+        if span.block.kind == "thread":
+            return span.block
+        return next((each for each in span.block.walk() if each.key and self.has_open_on(each.key)), None)
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        return [each for block in self.changed.units[stop[0]].blocks for each in block.walk()]
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
+        return [each for block in self.shown.units[span.unit].blocks for each in block.walk()]
 
     def before_painting(self) -> None:
-        self._late.ask(self.sources)
+        self._deferred_loader.request_visible(self.deferred)
 
 
-class _Making:
+class _Build:
     """Units that are being built."""
 
     def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
@@ -268,56 +269,56 @@ class _Making:
         self.is_done.set()
 
 
-class DiffMaking:
+class DiffBuilder:
     """Builds the units of a diff. Until they are complete, the previous units stay visible."""
 
     def __init__(self, pane: DiffView) -> None:
         self.pane = pane
-        self._making: _Making | None = None
+        self._build: _Build | None = None
         self._work: polite_thread.Work | None = None
         self._then: Callable[[], object] | None = None
 
     @property
-    def is_making(self) -> bool:
+    def is_building(self) -> bool:
         """True while units are being built."""
-        return self._making is not None
+        return self._build is not None
 
-    def make(self, then: Callable[[], object] | None = None) -> None:
+    def build(self, then: Callable[[], object] | None = None) -> None:
         """Build all units, and call `then` once they are shown. Without `then`, the callback of a canceled build is
         called."""
         self._then = then or self._then
         self.stop()
-        changes, size = self.pane.contents.wanted_units()
-        if size < SHORT:
-            self._take(_Making(changes.complete(), None))
+        changes, size = self.pane.contents.units_to_build()
+        if size < SHORT_PAGE:
+            self._show(_Build(changes.complete(), None))
             return
-        self._making = making = _Making(changes, self.pane.background.prepare(self.pane.folds, size))
-        self._work = polite_thread.thread.begin(self._steps(making), partial(fail, self.pane))
-        if making.is_done.wait(WAIT):
-            self._take(making)
+        self._build = build = _Build(changes, self.pane.background.prepare(self.pane.folds, size))
+        self._work = polite_thread.thread.begin(self._steps(build), partial(raise_in_pane, self.pane))
+        if build.is_done.wait(THREAD_WAIT):
+            self._show(build)
 
     def stop(self) -> None:
         """Cancel building."""
         if self._work is not None:
             self._work.stop()
-        self._making = self._work = None
+        self._build = self._work = None
 
-    def drop(self) -> None:
+    def cancel(self) -> None:
         """Cancel building, and the callback."""
         self.stop()
         self._then = None
 
-    def _steps(self, making: _Making) -> Iterator[object]:
-        yield from making.steps()
-        self.pane.call_later(self._take_late, making)
+    def _steps(self, build: _Build) -> Iterator[object]:
+        yield from build.steps()
+        self.pane.call_later(self._show_late, build)
 
-    def _take_late(self, making: _Making) -> None:
-        if making is self._making:
-            self._take(making)
+    def _show_late(self, build: _Build) -> None:
+        if build is self._build:
+            self._show(build)
 
-    def _take(self, making: _Making) -> None:
-        self._making = self._work = None
+    def _show(self, build: _Build) -> None:
+        self._build = self._work = None
         then, self._then = self._then, None
-        self.pane.place.made(making.changes, making.laid)
+        self.pane.navigation.show_units(build.changes, build.laid)
         if then is not None:
             then()

@@ -31,15 +31,15 @@ DECODING, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
 """Most cells of an image that is drawn with half blocks: more cells take too long to paint."""
 _HEAD = 4096
-_TOO_MUCH, _NOT_ALL = "decoding the image needs too much memory", "the file could not be decoded completely"
+_TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
 
 
-class NotShown(Exception):
+class ImageUnavailable(Exception):
     """An image cannot be shown. The message says why."""
 
 
 @dataclass(frozen=True)
-class Place:
+class ImageLocation:
     """Location of an image."""
 
     url: str
@@ -53,69 +53,71 @@ class Place:
         return "" if self.file is not None else urlsplit(self.url).netloc
 
     @property
-    def kept_as(self) -> str:
+    def cache_key(self) -> str:
         """Cache key. The URLs of files contain signatures that change."""
         return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
 
 
-async def place_of(session: Session, at: ContentRef, target: links.Target) -> Place:
-    """Return the location of an image on a page. Raise NotShown or ApiError if there is none."""
+async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
+    """Return the location of an image on a page. Raise ImageUnavailable or ApiError if there is none."""
     match target:
         case links.ToFile(name=name):
             file = await file_of(session.live, at, target)
             if file is None:
-                raise NotShown(f"The file {name} is no longer in this space.")
+                raise ImageUnavailable(f"The file {name} is no longer in this space.")
             if not file.download_url:
-                raise NotShown(f"The server sent no download link for {file.name or name}.")
-            return Place(file.download_url, file.name or name, file)
+                raise ImageUnavailable(f"The server sent no download link for {file.name or name}.")
+            return ImageLocation(file.download_url, file.name or name, file)
         case links.ToUrl(url=url):
             if not url.startswith("https://"):
-                raise NotShown("Octavo does not load images over an unencrypted connection (http).")
-            return Place(url, file_name(url))
+                raise ImageUnavailable("Octavo does not load images over an unencrypted connection (http).")
+            return ImageLocation(url, file_name(url))
         case links.BrokenLink(reason=reason):
-            raise NotShown(reason)
+            raise ImageUnavailable(reason)
         case _:
-            raise NotShown("The link does not point to an image.")
+            raise ImageUnavailable("The link does not point to an image.")
 
 
-async def kept(session: Session, place: Place) -> bytes | None:
+async def cached_image(session: Session, location: ImageLocation) -> bytes | None:
     """Return the cached bytes of an image. None if it is not cached."""
-    return await asyncio.to_thread(session.pictures.get, place.kept_as)
+    return await asyncio.to_thread(session.pictures.get, location.cache_key)
 
 
-async def bring(session: Session, place: Place) -> bytes:
-    """Download an image and cache it. Raise NotShown or ApiError if it cannot be downloaded."""
+async def download_image(session: Session, location: ImageLocation) -> bytes:
+    """Download an image and cache it. Raise ImageUnavailable or ApiError if it cannot be downloaded."""
     data = bytearray()
     try:
-        async with asyncio.timeout(SECONDS), aclosing(session.download(place.url, PICTURE_BYTES)) as chunks:
+        async with asyncio.timeout(SECONDS), aclosing(session.download(location.url, PICTURE_BYTES)) as chunks:
             async for chunk in chunks:
                 data += chunk
     except TimeoutError:
-        raise NotShown(f"Could not load the image within {SECONDS:g} s. Press r to retry.") from None
+        raise ImageUnavailable(f"Could not load the image within {SECONDS:g} s. Press r to retry.") from None
     whole = bytes(data)
-    await asyncio.to_thread(session.pictures.put, place.kept_as, whole)
+    await asyncio.to_thread(session.pictures.put, location.cache_key, whole)
     return whole
 
 
-async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, int], *, finer: int = 1) -> ScaledPicture:
-    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `finer` times as many in
+async def scale_image(
+    data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
+) -> ScaledPicture:
+    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `pixel_scale` times as many in
     each direction."""
-    width, height = max(1, columns) * finer, max(1, rows) * 2 * finer
-    while width * height > 2 * MOST_CELLS * finer * finer:
+    width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
+    while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
-    asked = json.dumps({"width": width, "height": height, "ground": ground}).encode()
+    request = json.dumps({"width": width, "height": height, "ground": background}).encode()
     try:
-        told = await child_programs.ask(
-            "decode_picture", asked + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
+        result = await child_programs.ask(
+            "decode_picture", request + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
         )
     except OSError as error:
         return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
-    if told.late:
+    if result.late:
         return ScaledPicture(trouble=f"Could not decode the image within {DECODING:g} s.")
-    return read_answer(told.output)
+    return read_answer(result.output)
 
 
-class _About(BaseModel):
+class _Header(BaseModel):
     """Header that the child process writes before the pixels. It is untrusted: a malicious image may control the
     process."""
 
@@ -131,34 +133,36 @@ def read_answer(output: bytes) -> ScaledPicture:
     """Return the image that the child process wrote. Its `trouble` says why there is none."""
     head, found, pixels = output.partition(b"\n")
     try:
-        about = _About.model_validate_json(head) if found else _About(trouble=_TOO_MUCH)
+        header = _Header.model_validate_json(head) if found else _Header(trouble=_TOO_MUCH_MEMORY)
     except ValueError:
-        about = _About(trouble=_NOT_ALL)
-    columns, rows = about.size
-    trouble = about.trouble
+        header = _Header(trouble=_INCOMPLETE)
+    columns, rows = header.size
+    trouble = header.trouble
     if not trouble and (not pixels or len(pixels) != columns * rows * 3):
-        trouble = _NOT_ALL
+        trouble = _INCOMPLETE
     read = ScaledPicture(
-        format=about.format,
-        width=about.width,
-        height=about.height,
-        frames=about.frames,
+        format=header.format,
+        width=header.width,
+        height=header.height,
+        frames=header.frames,
         trouble=f"Could not show the image: {trouble}." if trouble else "",
     )
     return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
 
 
-def thumbnails(session: Session, ground: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
+def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
     """Return a cache of thumbnails for images in pages. External images are not downloaded."""
 
     async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
-            place = await place_of(session, thumb.page, thumb.target)
-            data = await kept(session, place)
-            if data is None and place.host:
+            location = await locate_image(session, thumb.page, thumb.target)
+            data = await cached_image(session, location)
+            if data is None and location.host:
                 return None
-            return await small(data or await bring(session, place), thumb.columns, thumb.rows, ground)
-        except (NotShown, ApiError):
+            return await scale_image(
+                data or await download_image(session, location), thumb.columns, thumb.rows, background
+            )
+        except (ImageUnavailable, ApiError):
             return None  # The frame of the image shows its name.
 
     return AsyncCache(find, capacity=50)

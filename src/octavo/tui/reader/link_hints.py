@@ -13,7 +13,7 @@ from textual.events import Click, Key
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.contents import Stop
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.painting import overlay_text, restyle
 from octavo.tui.render.styled_lines import ClickableSpan, Line, cells, clickable_spans
 from octavo.tui.render.styles import Styles
@@ -39,31 +39,31 @@ def labels(count: int) -> list[str]:
 class Hints:
     """The hints that are shown, and the letters typed so far."""
 
-    hots: Sequence[ClickableSpan]
+    clickables: Sequence[ClickableSpan]
     """Clickable spans in reading order. A link over several lines occurs several times."""
     typed: str = ""
     upper: bool = False
     by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
-        once = list({id(hot.clickable): hot for hot in reversed(self.hots)}.values())[::-1]
+        once = list({id(clickable.clickable): clickable for clickable in reversed(self.clickables)}.values())[::-1]
         self.by_label = dict(zip(labels(len(once)), once, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
         """Type a letter. Return the link it opens, or True if some label begins with the typed letters."""
         self.upper = self.upper or letter.isupper()
         self.typed += letter.lower()
-        if (hot := self.by_label.get(self.typed)) is not None:
-            return hot
+        if (clickable := self.by_label.get(self.typed)) is not None:
+            return clickable
         return any(label.startswith(self.typed) for label in self.by_label)
 
     @property
     def rows(self) -> set[int]:
         """Rows with a clickable span."""
-        return {hot.line for hot in self.hots}
+        return {clickable.line for clickable in self.clickables}
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def help_parts(self) -> tuple[str, ...]:
         """Parts of the help text for hints."""
         letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
         if self.typed:
@@ -75,34 +75,38 @@ class Hints:
         """Keys for the key bar."""
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
-    def veil(self, strip: Strip, row: int, line: Line, margin: int, look: Styles, ground: Style) -> Strip:
+    def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
         """Return the strip of a row with labels at its links and other text dimmed. `line` is the line of the row,
         after a margin."""
-        known = set(map(id, (hot.clickable for hot in self.by_label.values())))
-        faded, link = ground + look.faded + _LEVEL, ground + look.text + _LEVEL + Style(dim=False)
-        here = [hot for hot in self.hots if hot.line == row and id(hot.clickable) in known]
-        strip = restyle(strip, [(0, strip.cell_length, faded), *((hot.start, hot.end, link) for hot in here)])
-        free = [True] * margin + list(_free(line, look.glyphs.bullets)) if here else []
-        for label, hot in self.by_label.items():
-            if hot.line == row and label.startswith(self.typed):
-                at, chip = chip_of(free, hot.start, hot.end, label)
+        known = set(map(id, (clickable.clickable for clickable in self.by_label.values())))
+        faded, link = base_style + styles.faded + _LEVEL, base_style + styles.text + _LEVEL + Style(dim=False)
+        here = [
+            clickable for clickable in self.clickables if clickable.line == row and id(clickable.clickable) in known
+        ]
+        strip = restyle(
+            strip, [(0, strip.cell_length, faded), *((clickable.start, clickable.end, link) for clickable in here)]
+        )
+        free = [True] * margin + list(_free(line, styles.glyphs.bullets)) if here else []
+        for label, clickable in self.by_label.items():
+            if clickable.line == row and label.startswith(self.typed):
+                at, chip = label_position(free, clickable.start, clickable.end, label)
                 left = label[len(self.typed) :].rjust(len(label))
-                strip = overlay_text(strip, at, chip.replace(label, left), ground + look.button)
+                strip = overlay_text(strip, at, chip.replace(label, left), base_style + styles.button)
                 free[at : at + len(chip)] = [False] * len(chip)
         return strip
 
 
 def _free(line: Line, bullets: Sequence[str]) -> Iterator[bool]:
     """Yield True for each cell that a label may cover: a blank or the bullet of a list item."""
-    for text, _, spot, furniture in line.pieces:
-        if furniture and spot is None and text.strip() in bullets:
+    for text, _, clickable_style, is_decoration in line.pieces:
+        if is_decoration and clickable_style is None and text.strip() in bullets:
             yield from repeat(True, cells(text))
             continue
         for start, end, wide in split_graphemes(text)[0]:
             yield from repeat(text[start:end].isspace(), wide)
 
 
-def chip_of(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
+def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int, str]:
     """Return the column and the text of a label at the link in cells `start` to `end`.
 
     The label is in free cells before the first word of the link, with a blank between the label and other words. If
@@ -119,7 +123,7 @@ def chip_of(free: Sequence[bool], start: int, end: int, label: str) -> tuple[int
     return first - room, label + (" " if after < end or after >= len(free) or free[after] else "")
 
 
-class HotSpots:
+class Clickables:
     """Clickable spans of a reader: links, expandable blocks, tabs, files, images and buttons."""
 
     def __init__(self, pane: Reader) -> None:
@@ -142,54 +146,60 @@ class HotSpots:
         """Return the visible clickable spans. Their `line` counts rows of the reader."""
         pane = self.pane
         self.pane.painter.paint()
-        covered = pane.contents.covered(pane.top)
+        covered = pane.contents.sticky_rows(pane.top)
         out = []
-        for y, (unit, _, line) in enumerate(self.pane.painter.rows_on_show[: pane.rows]):
+        for y, (unit, _, line) in enumerate(self.pane.painter.visible_rows[: pane.rows]):
             margin = pane.contents.margin_of(unit)
             if y >= covered:
                 out += [
-                    hot._replace(line=y, start=hot.start + margin, end=hot.end + margin)
-                    for hot in clickable_spans([line])
+                    clickable._replace(line=y, start=clickable.start + margin, end=clickable.end + margin)
+                    for clickable in clickable_spans([line])
                 ]
         return out
 
-    def about(self, hot: ClickableSpan) -> Block | None:
+    def block_of(self, clickable: ClickableSpan) -> Block | None:
         """Return the block of a visible clickable span."""
-        unit, _, line = self.pane.painter.rows_on_show[hot.line]
-        return self.pane.contents.block_at(line, hot.start - self.pane.contents.margin_of(unit))
+        unit, _, line = self.pane.painter.visible_rows[clickable.line]
+        return self.pane.contents.block_at(line, clickable.start - self.pane.contents.margin_of(unit))
 
     def at_cursor(self) -> list[ClickableSpan]:
         """Return the visible clickable spans of the selected block."""
-        stop = self.pane.cursor.stop()
-        return [hot for hot in self.visible() if self.about(hot) is stop[3]] if stop is not None else []
+        span = self.pane.cursor.current()
+        return (
+            [clickable for clickable in self.visible() if self.block_of(clickable) is span.block]
+            if span is not None
+            else []
+        )
 
-    def words(self, hot: ClickableSpan) -> str:
+    def link_text(self, clickable: ClickableSpan) -> str:
         """Return the text of a link, also if the link breaks over several lines."""
-        rows = self.pane.painter.rows_on_show
-        said = (piece.text for _, _, line in rows for piece in line.pieces if piece.clickable is hot.clickable)
-        return " ".join("".join(said).split())
+        rows = self.pane.painter.visible_rows
+        help_parts = (
+            piece.text for _, _, line in rows for piece in line.pieces if piece.clickable is clickable.clickable
+        )
+        return " ".join("".join(help_parts).split())
 
-    def open_one(self, hots: list[ClickableSpan], *, outside: bool = False) -> None:
+    def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Open the only link of a list, or show hints if there are several."""
-        if len({id(hot.clickable) for hot in hots}) == 1:
-            self.pane.open_spot(hots[0], outside=outside)
+        if len({id(clickable.clickable) for clickable in clickables}) == 1:
+            self.pane.open_clickable(clickables[0], outside=outside)
         else:
-            self.show_hints(hots, outside=outside)
+            self.show_hints(clickables, outside=outside)
 
     # Link hints
 
     def begin(self) -> None:
         """Show hints at all visible links."""
-        if hots := self.visible():
-            self.show_hints(hots)
+        if clickables := self.visible():
+            self.show_hints(clickables)
         else:
             self.pane.explain("No links on this part of the page.")
 
-    def show_hints(self, hots: list[ClickableSpan], *, outside: bool = False) -> None:
+    def show_hints(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
         if not self.pane.has_focus:
             self.pane.focus()  # The letters of hints are typed in the reader.
-        self.hints = Hints(hots, upper=outside)
+        self.hints = Hints(clickables, upper=outside)
         self.pane.repaint()
 
     def end_hints(self) -> None:
@@ -207,33 +217,44 @@ class HotSpots:
         if not pressed or isinstance(pressed, ClickableSpan):
             self.end_hints()
         if isinstance(pressed, ClickableSpan):
-            self.pane.open_spot(pressed, outside=hints.upper)
+            self.pane.open_clickable(pressed, outside=hints.upper)
         self.pane.repaint()
         return True
 
     def click(self, event: Click) -> None:
         """Open the clicked span, or select the clicked block."""
         self.end_hints()
-        hot = next((hot for hot in self.visible() if hot.line == event.y and hot.start <= event.x < hot.end), None)
-        if hot is not None:
-            self.pane.open_spot(hot, outside=event.ctrl)
+        clickable = next(
+            (
+                clickable
+                for clickable in self.visible()
+                if clickable.line == event.y and clickable.start <= event.x < clickable.end
+            ),
+            None,
+        )
+        if clickable is not None:
+            self.pane.open_clickable(clickable, outside=event.ctrl)
             return
-        if event.y < len(self.pane.painter.rows_on_show):
-            unit, _, line = self.pane.painter.rows_on_show[event.y]
+        if event.y < len(self.pane.painter.visible_rows):
+            unit, _, line = self.pane.painter.visible_rows[event.y]
             block = self.pane.contents.block_at(line, event.x - self.pane.contents.margin_of(unit))
-            stop: Stop | None = next((stop for stop in self.pane.cursor.stops_of(unit) if stop[3] is block), None)
-            if stop is not None:
-                self.pane.cursor.put(stop, bring=None)
+            span: BlockSpan | None = next(
+                (span for span in self.pane.cursor.spans_of(unit) if span.block is block), None
+            )
+            if span is not None:
+                self.pane.cursor.select(span, scroll_to=None)
 
     # Painting
 
-    def veiled(self, strip: Strip, row: int) -> Strip:
+    def with_hints(self, strip: Strip, row: int) -> Strip:
         """Return the strip of a row with link hints on it, and other text dimmed."""
         if self.hints is None:
             return strip
-        unit, _, line = self.pane.painter.rows_on_show[row]
+        unit, _, line = self.pane.painter.visible_rows[row]
         pane = self.pane
-        return self.hints.veil(strip, row, line, pane.contents.margin_of(unit), pane.look, pane.ground)
+        return self.hints.with_labels(
+            strip, row, line, pane.contents.margin_of(unit), pane.text_styles, pane.base_style
+        )
 
     def foot(self) -> tuple[int, Strip] | None:
         """Return the number and strip of a row that shows the help for hints. None if every row has a link."""
@@ -241,13 +262,13 @@ class HotSpots:
             return None
         taken, height = self.hints.rows, self.pane.size.height
         free = next((row for row in (height - 1, 0, *range(height - 2, 0, -1)) if row not in taken), None)
-        return None if free is None else (free, self.pane.painter.at_foot("", "", *self.hints.said)[1])
+        return None if free is None else (free, self.pane.painter.bottom_line("", "", *self.hints.help_parts)[1])
 
 
-LINK_HINTS: Commands[HotSpots] = Commands(
+LINK_HINTS: Commands[Clickables] = Commands(
     "page",
     (
-        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", run=lambda _, spots: spots.begin()),
+        Command("link_hints", "f", "Follow link", "Open a link by typing its letters", run=lambda _, clickables: clickables.begin()),
     ),
-    find=lambda view: view.spots,
+    find=lambda view: view.clickables,
 )  # fmt: skip

@@ -45,7 +45,7 @@ def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     if message.kind == "page":
         open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
     elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
-        _follow(screen, message)
+        _follow_target(screen, message)
 
 
 def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
@@ -56,29 +56,29 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
-            from octavo.tui.reader.image_screen import look_at  # lazy: images, rarely opened
+            from octavo.tui.reader.image_screen import show_image  # lazy: images, rarely opened
 
-            look_at(app, view, message.href)
+            show_image(app, view, message.href)
         case _:
             return False
     return True
 
 
-def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
-    target = _target(screen, message.href)
+def _follow_target(screen: FollowsLinks, message: LinkFollowed) -> None:
+    target = _resolve(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
         open_address(screen.shell, address_of(screen, message.href), "link", words=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
-            screen.open_page(page_id, anchor=_as_link(anchor))
+            screen.open_page(page_id, anchor=_with_hash(anchor))
             screen.pages_tree.reveal(page_id)
         case links.ToAnchor(anchor=anchor):
-            if not screen.view.place.go_to_anchor(anchor):
-                screen.view.place.miss(anchor)
-        case links.ToReusableContent(path=path) if (shared := screen.view.links.shared(target)) is not None:
-            sources = screen.view.contents.sources
-            _show_sheet(screen.shell, sources, shared, partial(follow, screen), f"Reusable content {path}")
+            if not screen.view.navigation.go_to_anchor(anchor):
+                screen.view.navigation.report_missing(anchor)
+        case links.ToReusableContent(path=path) if (shared := screen.view.links.find_include(target)) is not None:
+            deferred = screen.view.contents.deferred
+            _show_dialog(screen.shell, deferred, shared, partial(follow, screen), f"Reusable content {path}")
         case _:
             leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
@@ -90,7 +90,7 @@ def _files_of(screen: FollowsLinks) -> SpaceRef | None:
 def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
     """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
     space with the files."""
-    if _is_not_here(app, target):
+    if _is_outside_folder(app, target):
         if "://" in href:
             open_outside(app, href, words=words)
         else:
@@ -98,7 +98,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         return
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
-            app.go(ToPage(other, wanted, _as_link(anchor)))
+            app.go(ToPage(other, wanted, _with_hash(anchor)))
         case links.ToChangeRequest(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.ToUrl(url=url):
@@ -125,7 +125,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
             app.say(f"This link is broken. {reason}", tone="care")
 
 
-def _is_not_here(app: Shell, target: links.Target) -> bool:
+def _is_outside_folder(app: Shell, target: links.Target) -> bool:
     """Return True if a link of an open folder leads outside the folder."""
     match target:
         case _ if app.session.kind != "folder":
@@ -149,9 +149,9 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
                     tone="care",
                 )
                 return
-            screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
+            screen.open_page(str(target.get("page")), anchor=_with_hash(target.get("anchor")))
         case "page" | "anchor":
-            space, anchor = str(target.get("space")), _as_link(target.get("anchor"))
+            space, anchor = str(target.get("space")), _with_hash(target.get("anchor"))
             screen.shell.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
             screen.shell.go(ToPage(str(target.get("space"))))
@@ -163,7 +163,7 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
             open_outside(screen.shell, page.href or str(target.get("url") or ""), words=page.title)
 
 
-def _as_link(anchor: object) -> str:
+def _with_hash(anchor: object) -> str:
     """Return an anchor with `#`. A missing heading is reported for such an anchor, not for a block key."""
     return f"#{anchor}" if anchor else ""
 
@@ -187,13 +187,13 @@ def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
 def address_of(screen: FollowsLinks, href: str) -> str:
     """Return the URL of a link's target. Empty if there is none."""
     page, known = screen.page, screen.shell.workspace
-    target = _target(screen, href)
+    target = _resolve(screen, href)
     match target:
         case links.ToUrl(url=url):
             return url
         case links.ToReusableContent(path=path):
             return path
-        case _ if _is_not_here(screen.shell, target):
+        case _ if _is_outside_folder(screen.shell, target):
             return href if "://" in href else ""
         case _ if screen.shell.session.is_here:
             return ""
@@ -218,8 +218,8 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 # Requests to the server
 
 
-def _target(screen: FollowsLinks, href: str) -> links.Target:
-    targets = screen.view.contents.sources.targets
+def _resolve(screen: FollowsLinks, href: str) -> links.Target:
+    targets = screen.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.LinkTargets(files=None))
 
 
@@ -241,7 +241,7 @@ async def show_shared(
     app: Shell,
     target: links.ToReusableContent,
     pages: Sequence[GetPage],
-    sources: DeferredContent,
+    deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
     """Show reusable content from the first page that contains it, otherwise the location of its file.
@@ -254,16 +254,16 @@ async def show_shared(
         except ApiError as error:
             app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
-        found = await asyncio.to_thread(_shared_in, text_of(page), sources.targets, target)
+        found = await asyncio.to_thread(_find_include, text_of(page), deferred.targets, target)
         if app.screen is not screen:
             return  # The user has opened another screen.
         if found is not None:
-            _show_sheet(app, sources, found, follow, f"Reusable content {target.path}")
+            _show_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
             return
     leave(app, target)
 
 
-def _shared_in(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:
+def _find_include(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:
     """Return the include block of reusable content in a page. None if there is none."""
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
@@ -285,16 +285,16 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
     open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
 
 
-def _show_sheet(
-    app: Shell, sources: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+def _show_dialog(
+    app: Shell, deferred: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
-    from octavo.tui.reader.page_dialogs import NoteSheet  # lazy: dialogs, 1 ms
+    from octavo.tui.reader.page_dialogs import TextDialog  # lazy: dialogs, 1 ms
 
     def decided(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
-    app.push_screen(NoteSheet(note, sources, name), decided)
+    app.push_screen(TextDialog(note, deferred, name), decided)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
@@ -304,6 +304,6 @@ def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFol
         if note is None:
             app.say(f"This page has no footnote {label}.", tone="care")
         else:
-            _show_sheet(app, view.contents.sources, note, follow)
+            _show_dialog(app, view.contents.deferred, note, follow)
 
-    view.place.with_note(label, show)
+    view.navigation.with_footnote(label, show)

@@ -43,56 +43,61 @@ class ShowsPage(Protocol):
     def view(self) -> PageView: ...
 
 
-def name_targets(screen: ShowsPage) -> None:
+def set_link_targets(screen: ShowsPage) -> None:
     """Set where the links of the page get their titles, images and OpenAPI specifications from."""
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
     if space is None or tree is None or page is None:
         return
-    sources, octavo = view.contents.sources, screen.shell
-    read = (space.organization or "", octavo.session.live.specifications_read)
-    if sources.specifications is None or sources.specifications_of != read:
+    deferred, shell = view.contents.deferred, screen.shell
+    read = (space.organization or "", shell.session.live.specifications_read)
+    if deferred.specifications is None or deferred.specifications_of != read:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
-        sources.specifications_of = read
-    if sources.titles is None:
-        is_folder = octavo.session.kind == "folder"
-        sources.titles = AsyncCache(
-            lambda asked: find(octavo.session.live, asked, octavo.workspace.organization, is_folder=is_folder)
+        deferred.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
+        deferred.specifications_of = read
+    if deferred.titles is None:
+        is_folder = shell.session.kind == "folder"
+        deferred.titles = AsyncCache(
+            lambda asked: find_title(shell.session.live, asked, shell.workspace.organization, is_folder=is_folder)
         )
-    if octavo.settings.thumbnails and sources.thumbnails is None:
+    if shell.settings.thumbnails and deferred.thumbnails is None:
         from octavo.tui.reader.image_files import thumbnails  # lazy: images, off by default
 
-        sources.thumbnails = thumbnails(octavo.session, Color.parse(octavo.theme_variables["background"]).rgb)
-    before = sources.targets
-    ground = before.context if before is not None else None
-    if ground is None or ground.tree is not tree or ground.page_ref != space.ref or ground.origins != app_origins(page):
-        ground = LinkContext(tree, space.ref, app_origins(page), octavo.session.kind == "folder")
+        deferred.thumbnails = thumbnails(shell.session, Color.parse(shell.theme_variables["background"]).rgb)
+    before = deferred.targets
+    context = before.context if before is not None else None
+    if (
+        context is None
+        or context.tree is not tree
+        or context.page_ref != space.ref
+        or context.origins != app_origins(page)
+    ):
+        context = LinkContext(tree, space.ref, app_origins(page), shell.session.kind == "folder")
 
     def space_of(space_id: str) -> LinkTitle | None:
-        known = octavo.workspace.space(space_id)
+        known = shell.workspace.space(space_id)
         return LinkTitle(known.title or "Untitled", sign_of(known.emoji), "space") if known is not None else None
 
-    if before is not None and before.page_id == page.id and before.context is ground:
+    if before is not None and before.page_id == page.id and before.context is context:
         return
-    sources.targets = LinkTargets(ground, page.id, sources.titles, space_of)
+    deferred.targets = LinkTargets(context, page.id, deferred.titles, space_of)
     if before is not None and before.page_id == page.id and before.context.tree != tree:
-        view.reset()  # Visible links still have the old titles.
+        view.lay_out_again()  # Visible links still have the old titles.
 
 
-def look_for_new_specifications(screen: ShowsPage) -> None:
+def show_new_specifications(screen: ShowsPage) -> None:
     """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
-    sources, read = screen.view.contents.sources, screen.shell.session.live.specifications_read
-    if sources.specifications is not None and sources.specifications_of and sources.specifications_of[1] != read:
-        name_targets(screen)
-        screen.view.reset()
+    deferred, read = screen.view.contents.deferred, screen.shell.session.live.specifications_read
+    if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != read:
+        set_link_targets(screen)
+        screen.view.lay_out_again()
 
 
-def name_again(screen: ShowsPage) -> None:
+def reload_link_titles(screen: ShowsPage) -> None:
     """Request titles again that could not be loaded before."""
-    sources = screen.view.contents.sources
-    sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
-    name_targets(screen)
-    screen.view.reset()
+    deferred = screen.view.contents.deferred
+    deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
+    set_link_targets(screen)
+    screen.view.lay_out_again()
 
 
 async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | links.Target) -> Specification:
@@ -100,12 +105,12 @@ async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | li
     from octavo.tui.reader import openapi_files  # lazy: few pages have OpenAPI blocks
 
     if isinstance(asked, str):
-        return await openapi_files.filed(screen.shell.session.live, at, asked)
-    place = screen.space.ref if screen.space is not None else None
-    return await openapi_files.at_address(screen.shell.session, at, place, asked)
+        return await openapi_files.load_by_slug(screen.shell.session.live, at, asked)
+    location = screen.space.ref if screen.space is not None else None
+    return await openapi_files.load_from_link(screen.shell.session, at, location, asked)
 
 
-async def find(
+async def find_title(
     live: Live, asked: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
     """Return the title of a link target. None if the server cannot be reached."""
@@ -142,14 +147,14 @@ async def find(
     except (NotFound, Forbidden):
         if is_folder:
             return LinkTitle(where=NOT_HERE)
-        return LinkTitle(problem=f"The {_CALLED.get(type(target), 'page')} was deleted, or you do not have access.")
+        return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
         return None  # The link keeps its own text.
     return None
 
 
 _NO_FILE = "The file was deleted."
-_CALLED: dict[type[object], str] = {
+_KIND_NAMES: dict[type[object], str] = {
     links.ToSpace: "space",
     links.ToChangeRequest: "change request",
     links.ToFile: "file",

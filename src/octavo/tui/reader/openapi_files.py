@@ -27,7 +27,7 @@ _MOST_READ = 32 << 20
 file."""
 
 
-async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
+async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
     """Load the specification that the organization has under a slug. Its `trouble` says why it cannot be loaded."""
     try:
         found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
@@ -37,14 +37,18 @@ async def filed(live: Live, at: OrganizationRef, slug: str) -> Specification:
         )
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"Could not load the OpenAPI specification {slug}: {error}")
-    return Specification(spec) if (spec := _whole(found.filesystem)) else Specification(trouble=_NOT_ONE.format(slug))
+    return (
+        Specification(spec)
+        if (spec := _main_file(found.filesystem))
+        else Specification(trouble=_NOT_OPENAPI.format(slug))
+    )
 
 
-async def at_address(
-    session: Session, at: OrganizationRef, place: ContentRef | None, target: links.Target
+async def load_from_link(
+    session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
     """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
-    `place`. Its `trouble` says why it cannot be loaded."""
+    `location`. Its `trouble` says why it cannot be loaded."""
     match target:
         case links.ToUrl(url=url):
             address = url
@@ -55,74 +59,76 @@ async def at_address(
         case _:
             return Specification(trouble="The link does not point to an OpenAPI specification.")
     try:
-        if isinstance(target, links.ToFile) and place is not None:
-            return await _file(session, place, target)
+        if isinstance(target, links.ToFile) and location is not None:
+            return await _file(session, location, target)
         known = await session.live.known(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"Could not load the OpenAPI specification {address}: {error}")
     slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
     if slug is not None:
-        return await filed(session.live, at, slug)
+        return await load_by_slug(session.live, at, slug)
     return Specification(
         trouble=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
     )
 
 
-async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Specification:
-    file = await file_of(session.live, place, target)
+async def _file(session: Session, location: ContentRef, target: links.ToFile) -> Specification:
+    file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(trouble=f"The OpenAPI file {target.name} was deleted.")
     content = bytearray()
     async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
             content += chunk
-    return await read(bytes(content), file.name or target.name)
+    return await parse_file(bytes(content), file.name or target.name)
 
 
-async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
+async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
     """Parse an OpenAPI file. The `trouble` of the result says why it cannot be parsed."""
     try:
-        told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
+        result = await child_programs.ask(
+            "read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ
+        )
     except OSError as failure:
         return Specification(
             trouble=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
-    if told.late or not told.output:
+    if result.late or not result.output:
         return Specification(trouble=f"Could not read {named}: the file takes too much time or memory to read.")
-    found = await asyncio.to_thread(_put_together, told.output)
+    found = await asyncio.to_thread(_assemble, result.output)
     if isinstance(found, str):
         return Specification(trouble=f"Could not show {named} as an OpenAPI specification. {found}")
     return (
         Specification(found)
         if "openapi" in found or "swagger" in found
-        else Specification(trouble=_NOT_ONE.format(named))
+        else Specification(trouble=_NOT_OPENAPI.format(named))
     )
 
 
-def _put_together(lines: bytes) -> dict[str, Any] | str:
+def _assemble(lines: bytes) -> dict[str, Any] | str:
     """Return the content of the file that the child process parsed, or an error message."""
     whole: dict[str, Any] = {}
     try:
         for line in lines.splitlines():
-            said = parse_json(line)
-            if isinstance(said, str):
-                return said
-            names, value = said
+            record = parse_json(line)
+            if isinstance(record, str):
+                return record
+            names, value = record
             if not names:
                 return value if isinstance(value, dict) else "The file must contain a JSON or YAML object."
-            place = whole
+            parent = whole
             for name in names[:-1]:
-                place = place.setdefault(name, {})
-            place[names[-1]] = value
+                parent = parent.setdefault(name, {})
+            parent[names[-1]] = value
     except (ValueError, TypeError, AttributeError):  # A malicious file may control the child process.
         return "The file could not be parsed."
     return whole
 
 
-_NOT_ONE = "{} is not an OpenAPI specification: it has neither an openapi nor a swagger field."
+_NOT_OPENAPI = "{} is not an OpenAPI specification: it has neither an openapi nor a swagger field."
 
 
-def _whole(filesystem: object) -> dict[str, Any] | None:
+def _main_file(filesystem: object) -> dict[str, Any] | None:
     """Return the main file of a specification. None if there is none."""
     files = list(filesystem.values()) if isinstance(filesystem, dict) else filesystem
     for file in [filesystem, *files] if isinstance(files, list) else ():

@@ -18,7 +18,7 @@ from octavo.tui.render.tables import record_document
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
 
-NOTE: Commands[NoteSheet] = Commands(
+NOTE: Commands[TextDialog] = Commands(
     "note",
     (
         Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, sheet: sheet.dismiss(None)),
@@ -28,7 +28,7 @@ NOTE: Commands[NoteSheet] = Commands(
 )  # fmt: skip
 
 
-class NoteSheet(Dialog[LinkFollowed | None]):
+class TextDialog(Dialog[LinkFollowed | None]):
     """Dialog with text. Returns the link that was opened in it, or None."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -42,14 +42,14 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (NOTE,)
 
-    def __init__(self, note: Block, sources: DeferredContent, name: str = "") -> None:
+    def __init__(self, note: Block, deferred: DeferredContent, name: str = "") -> None:
         super().__init__()
-        self._note, self._sources = note, sources
+        self._note, self._deferred = note, deferred
         self._title = name or f"Footnote {note.attrs.get('label') or ''}".strip()
 
     def body(self) -> ComposeResult:
         view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
-        view.contents.sources = self._sources
+        view.contents.deferred = self._deferred
         with Frame() as frame:
             frame.name_it(self._title)
             yield view
@@ -66,8 +66,8 @@ class NoteSheet(Dialog[LinkFollowed | None]):
     def _fit(self) -> None:
         """Adapt the height of the dialog to its text."""
         view = self._view
-        view.galley.lay_out_some(2 * view.rows)
-        view.styles.height = max(1, view.galley.total)
+        view.virtual_lines.lay_out_some(2 * view.rows)
+        view.styles.height = max(1, view.virtual_lines.total)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
@@ -77,15 +77,15 @@ class NoteSheet(Dialog[LinkFollowed | None]):
         message.stop()
         self.dismiss(message)
 
-    @on(PageView.RowWanted)
-    def _row_wanted(self, message: PageView.RowWanted) -> None:
+    @on(PageView.TableRowRequested)
+    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
 
 _TITLE = 60
 
 
-class Leaving(NamedTuple):
+class TableRowResult(NamedTuple):
     """Result of the dialog for a table row: the last row, and the link or comment that was requested."""
 
     row: Block
@@ -94,40 +94,40 @@ class Leaving(NamedTuple):
     comment: bool = False
 
 
-def open_row(app: App[Any], wanted: PageView.RowWanted) -> None:
+def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
     """Show a table row in a dialog over its page."""
     page = wanted.view
 
-    def left(leaving: Leaving | None) -> None:
+    def restore_page(result: TableRowResult | None) -> None:
         """Select the last row of the dialog on the page, then open the link or comment that was requested."""
-        if leaving is None:
+        if result is None:
             return
-        page.place.go_to_block(leaving.row.key, "near")
-        if leaving.opened is not None:
-            page.open_spot(leaving.opened, outside=leaving.outside)
-        elif leaving.comment:
-            page.post_message(Reader.BlockChosen(leaving.row))
+        page.navigation.go_to_block(result.row.key, "near")
+        if result.opened is not None:
+            page.open_clickable(result.opened, outside=result.outside)
+        elif result.comment:
+            page.post_message(Reader.CommentRequested(result.row))
 
-    app.push_screen(RecordSheet(wanted.table, wanted.row, page), left)
+    app.push_screen(TableRowDialog(wanted.table, wanted.row, page), restore_page)
 
 
-def _why_one_row(_: object, sheet: RecordSheet) -> str | None:
+def _why_one_row(_: object, sheet: TableRowDialog) -> str | None:
     return "This is the only row in the table." if len(sheet.table.children) < 2 else None
 
 
-ROW: Commands[RecordSheet] = Commands(
+ROW: Commands[TableRowDialog] = Commands(
     "row",
     (
-        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, sheet: sheet.go(1), why_not=_why_one_row),
-        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, sheet: sheet.go(-1), why_not=_why_one_row, shown=False),
-        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.leave()),
+        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, sheet: sheet.step(1), why_not=_why_one_row),
+        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, sheet: sheet.step(-1), why_not=_why_one_row, shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.close()),
         Command("help", "question_mark", "Help", "Show the help for this row", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class RecordSheet(Dialog[Leaving]):
+class TableRowDialog(Dialog[TableRowResult]):
     """Dialog for a table row, with one or more lines per field. `J` and `K` go to the next and the previous row."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -145,9 +145,11 @@ class RecordSheet(Dialog[Leaving]):
         super().__init__()
         self.table, self._row = table, row
         first = ("page.open", "page.link_hints", "page.yank", "page.comment")
-        excerpt = Excerpt(first, page.cursor_block.why_no_comment, has_measure=False, open_spot=self._opened)
-        self._view = PageView(ascii=page.look.ascii, mono=page.look.mono, excerpt=excerpt)
-        self._view.contents.sources = page.contents.sources
+        excerpt = Excerpt(
+            first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._opened
+        )
+        self._view = PageView(ascii=page.text_styles.ascii, mono=page.text_styles.mono, excerpt=excerpt)
+        self._view.contents.deferred = page.contents.deferred
 
     def body(self) -> ComposeResult:
         with Frame():
@@ -171,17 +173,17 @@ class RecordSheet(Dialog[Leaving]):
     def _fit(self) -> None:
         """Adapt the height of the dialog to its fields."""
         view = self._view
-        view.galley.lay_out_some(2 * view.rows)
-        view.styles.height = max(3, view.galley.total)
+        view.virtual_lines.lay_out_some(2 * view.rows)
+        view.styles.height = max(3, view.virtual_lines.total)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
 
-    def _opened(self, hot: ClickableSpan, outside: bool) -> None:
-        self.dismiss(Leaving(self._row, hot, outside))
+    def _opened(self, clickable: ClickableSpan, outside: bool) -> None:
+        self.dismiss(TableRowResult(self._row, clickable, outside))
 
-    @on(Reader.ThreadWanted)
-    def _nothing_to_open(self) -> None:
+    @on(Reader.ThreadRequested)
+    def _no_link(self) -> None:
         self._view.explain("This field has no link to open.")
 
     @on(Reader.Copied)
@@ -189,18 +191,18 @@ class RecordSheet(Dialog[Leaving]):
         if isinstance(self.app, HasNotices):
             self.app.notices.say("Copied the field.")
 
-    @on(Reader.BlockChosen)
-    def _comment(self, message: Reader.BlockChosen) -> None:
+    @on(Reader.CommentRequested)
+    def _comment(self, message: Reader.CommentRequested) -> None:
         message.stop()
-        self.dismiss(Leaving(self._row, comment=True))
+        self.dismiss(TableRowResult(self._row, comment=True))
 
-    def go(self, step: int) -> None:
+    def step(self, step: int) -> None:
         """Show the next or the previous row of the table."""
         rows = self.table.children
         at = next((index for index, row in enumerate(rows) if row is self._row), 0)
         self._row = rows[(at + step) % len(rows)]
         self._draw()
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close the dialog and select its row on the page."""
-        self.dismiss(Leaving(self._row))
+        self.dismiss(TableRowResult(self._row))

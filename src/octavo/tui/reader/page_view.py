@@ -17,13 +17,13 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.documents.emoji import sign_of
-from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, CursorBlock
-from octavo.tui.reader.contents import STILL, is_at_end
+from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
+from octavo.tui.reader.contents import STILL_LOADING, is_at_end
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
-from octavo.tui.reader.page_contents import PageContents
-from octavo.tui.reader.page_loading import PageStream
-from octavo.tui.reader.page_position import HEADINGS, SOURCE, ReadingPlace
+from octavo.tui.reader.page_contents import PageContents, table_of
+from octavo.tui.reader.page_loading import PageLoader
+from octavo.tui.reader.page_navigation import HEADINGS, SOURCE, PageNavigation
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
 from octavo.tui.render.layout_context import path_to_block, tab_slug
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
     from octavo.tui.render.unit_layout import LaidUnits
 
-_LEADING = ("link", "file", "image")
+_URL_KINDS = ("link", "file", "image")
 """Kinds of clickable spans with a URL."""
 
 
@@ -49,51 +49,57 @@ class PageLinks:
     """Opens the links, tabs and expandable blocks of a page."""
 
     def __init__(self, pane: PageView) -> None:
-        self.pane, self.contents, self.spots = pane, pane.contents, pane.spots
+        self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
 
-    def open(self, hot: ClickableSpan, *, outside: bool) -> None:
+    def open(self, clickable: ClickableSpan, *, outside: bool) -> None:
         """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links."""
-        target = hot.target
-        match hot.kind:
+        target = clickable.target
+        match clickable.kind:
             case "fold" | "tab":
-                self._toggle(hot)
+                self._toggle(clickable)
             case "select":
-                self._select(target)
-            case "link" if self._leads(target) is LinkDestination.ANCHOR and not outside:
+                self._select_tab(target)
+            case "link" if self._destination(target) is LinkDestination.ANCHOR and not outside:
                 anchor = address(unquote(target))
-                if not self.pane.place.go_to_anchor(anchor):
-                    self.pane.place.miss(anchor)
+                if not self.pane.navigation.go_to_anchor(anchor):
+                    self.pane.navigation.report_missing(anchor)
             case _:
-                outside = outside or self._leads(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
-                self.pane.post_message(LinkFollowed(target, outside, hot.kind, self.spots.words(hot)))
+                outside = outside or self._destination(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
+                self.pane.post_message(
+                    LinkFollowed(target, outside, clickable.kind, self.clickables.link_text(clickable))
+                )
 
-    def _leads(self, address: str) -> LinkDestination:
+    def _destination(self, address: str) -> LinkDestination:
         return (
-            self.contents.sources.targets.destination(address)
-            if self.contents.sources.targets is not None
+            self.contents.deferred.targets.destination(address)
+            if self.contents.deferred.targets is not None
             else link_destination(address)
         )
 
-    def _toggle(self, hot: ClickableSpan) -> None:
-        here = self.pane.painter.rows_on_show[hot.line][0] if hot.line < len(self.pane.painter.rows_on_show) else 0
-        for unit in (here, *range(len(self.pane.galley))):
-            each = self.pane.galley.units[unit]
-            path = path_to_block(each.slice or each.block, hot.target)
+    def _toggle(self, clickable: ClickableSpan) -> None:
+        here = (
+            self.pane.painter.visible_rows[clickable.line][0]
+            if clickable.line < len(self.pane.painter.visible_rows)
+            else 0
+        )
+        for unit in (here, *range(len(self.pane.virtual_lines))):
+            each = self.pane.virtual_lines.units[unit]
+            path = path_to_block(each.slice or each.block, clickable.target)
             if path:
-                if hot.kind == "tab":
-                    self._choose(path[-1].children[hot.clickable.index])
+                if clickable.kind == "tab":
+                    self._choose_tab(path[-1].children[clickable.clickable.index])
                 else:
                     self.pane.folds.toggle(path[-1])
-                self.pane.change(unit)
+                self.pane.lay_out_unit(unit)
                 return
 
-    def _choose(self, tab: Block) -> None:
+    def _choose_tab(self, tab: Block) -> None:
         self.pane.folds.choose_tab(tab)
-        for unit, each in enumerate(self.pane.galley.units):
+        for unit, each in enumerate(self.pane.virtual_lines.units):
             if each.block.kind not in ("paragraph", "heading"):
-                self.pane.galley.forget(unit)
+                self.pane.virtual_lines.forget(unit)
 
-    def _select(self, name: str) -> None:
+    def _select_tab(self, name: str) -> None:
         """Switch all tabs of the page to the tab `name`."""
         wanted = fold(name).strip()
         tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
@@ -101,31 +107,33 @@ class PageLinks:
         if found is None:
             self.pane.explain(f"This page has no tab “{name}”.")
             return
-        self._choose(found)
-        self.pane.reset()
+        self._choose_tab(found)
+        self.pane.lay_out_again()
 
-    def shared(self, target: links.Target) -> Block | None:
+    def find_include(self, target: links.Target) -> Block | None:
         """Return the include block of reusable content on the page. None if there is none."""
-        targets = self.contents.sources.targets
+        targets = self.contents.deferred.targets
         found = (block for block in self.contents.walk() if block.kind == "include" and block.children)
         return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
     def open_outside(self) -> None:
         """Open the link of the selected block in the browser, or the page if it has no link. If it has several, show
         hints."""
-        if hots := self._leading():
-            self.spots.open_one(hots, outside=True)
+        if clickables := self._links_of_block():
+            self.clickables.open_one(clickables, outside=True)
         else:
             self.pane.post_message(LinkFollowed("", True, "page"))
 
-    def copy_address(self) -> None:
+    def copy_url(self) -> None:
         """Copy the URL of the only link of the selected block, otherwise the URL of the page."""
-        hots = self._leading()
-        one = len({id(hot.clickable) for hot in hots}) == 1
-        self.pane.post_message(CopyUrlRequested(hots[0].target, hots[0].kind) if one else CopyUrlRequested("", "page"))
+        clickables = self._links_of_block()
+        one = len({id(clickable.clickable) for clickable in clickables}) == 1
+        self.pane.post_message(
+            CopyUrlRequested(clickables[0].target, clickables[0].kind) if one else CopyUrlRequested("", "page")
+        )
 
-    def _leading(self) -> list[ClickableSpan]:
-        return [hot for hot in self.spots.at_cursor() if hot.kind in _LEADING]
+    def _links_of_block(self) -> list[ClickableSpan]:
+        return [clickable for clickable in self.clickables.at_cursor() if clickable.kind in _URL_KINDS]
 
 
 def _title(tab: Block) -> str:
@@ -136,7 +144,7 @@ LINK_ADDRESSES: Commands[PageLinks] = Commands(
     "page",
     (
         Command("yank_url", "Y", "Copy link", "Copy the link in the block, or a link to the page",
-                run=lambda _, links: links.copy_address(), shown=False),
+                run=lambda _, links: links.copy_url(), shown=False),
         Command("open_browser", "o", "Open in browser", "Open the link or page in the browser",
                 run=lambda _, links: links.open_outside(), shown=False),
     ),
@@ -144,7 +152,7 @@ LINK_ADDRESSES: Commands[PageLinks] = Commands(
 )  # fmt: skip
 
 
-FOR_WHOLE = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
+NOT_IN_EXCERPT = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
 
 
 class Excerpt(NamedTuple):
@@ -153,52 +161,52 @@ class Excerpt(NamedTuple):
 
     first_keys: tuple[str, ...]
     """Ids of the first commands in the key bar."""
-    why_no_comment: str | None = FOR_WHOLE
+    why_no_comment: str | None = NOT_IN_EXCERPT
     """Disabled reason of the comment command. None if it is enabled."""
-    has_measure: bool = True
+    can_change_width: bool = True
     """True if the text width can be changed."""
-    open_spot: Callable[[ClickableSpan, bool], None] | None = None
+    open_clickable: Callable[[ClickableSpan, bool], None] | None = None
     """Replaces the view's method that opens a clickable span. The second argument is True to open it in the browser."""
 
 
-def _why_nothing(page: PageView) -> str:
+def _why_empty(page: PageView) -> str:
     return page.state.why_empty("No page is open.")
 
 
-def _in_page(group: Commands[Any]) -> Commands[Any]:
+def _for_page(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled in an empty view."""
     find: Callable[[Any], Any] = group.find
-    return group.about(lambda page: find(page) if len(page.galley) else None, nothing=_why_nothing)
+    return group.about(lambda page: find(page) if len(page.virtual_lines) else None, nothing=_why_empty)
 
 
-def _in_whole(group: Commands[Any]) -> Commands[Any]:
+def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
     return group.about(
-        lambda page: find(page) if len(page.galley) and page.excerpt is None else None,
-        nothing=lambda page: FOR_WHOLE if page.excerpt is not None else _why_nothing(page),
+        lambda page: find(page) if len(page.virtual_lines) and page.excerpt is None else None,
+        nothing=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),
     )
 
 
-def _why_no_measure(_: object, page: PageView) -> str | None:
-    return FOR_WHOLE if page.excerpt is not None and not page.excerpt.has_measure else None
+def _why_no_width(_: object, page: PageView) -> str | None:
+    return NOT_IN_EXCERPT if page.excerpt is not None and not page.excerpt.can_change_width else None
 
 
-def _why_not_on(_: object, page: PageView) -> str | None:
-    return STILL if not page.contents.is_whole and is_at_end(page) else None
+def _why_no_scroll(_: object, page: PageView) -> str | None:
+    return STILL_LOADING if not page.contents.is_whole and is_at_end(page) else None
 
 
-MEASURE: Commands[PageView] = Commands(
+WIDTH: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Width", "Change the text width",
-                run=lambda _, page: page.contents.next_measure(), why_not=_why_no_measure, shown=False),
+                run=lambda _, page: page.contents.next_line_width(), why_not=_why_no_width, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class PageBlock(CursorBlock):
+class PageBlockCommands(BlockCommands):
     """Commands for the selected block of a page. Opening a table row shows it in a dialog."""
 
     def __init__(self, pane: PageView) -> None:
@@ -206,25 +214,25 @@ class PageBlock(CursorBlock):
         self._page = pane
 
     def open(self) -> None:
-        page, stop = self._page, self.pane.cursor.stop()
-        if stop is None or page.contents.thread_at(stop) is not None:
+        page, span = self._page, self.pane.cursor.current()
+        if span is None or page.contents.block_with_thread(span) is not None:
             super().open()
         elif (
-            (target := stop[3].attrs.get("target"))
-            and stop[3].kind == "card"
-            and (whole := [hot for hot in page.spots.at_cursor() if hot.target == target])
+            (target := span.block.attrs.get("target"))
+            and span.block.kind == "card"
+            and (whole := [clickable for clickable in page.clickables.at_cursor() if clickable.target == target])
         ):
-            page.open_spot(whole[0], outside=False)
-        elif (table := page.contents.tables.table_of(stop)) is not None:
-            page.post_message(PageView.RowWanted(page, table, stop[3]))
+            page.open_clickable(whole[0], outside=False)
+        elif (table := table_of(page, span)) is not None:
+            page.post_message(PageView.TableRowRequested(page, table, span.block))
         else:
             super().open()
 
     def copy(self) -> None:
         from octavo.tui.render.openapi import curl_command  # lazy: OpenAPI, 10 ms
 
-        stop = self.pane.cursor.stop()
-        if stop is not None and (curl := curl_command(self._page.contents.sources, stop[3])):
+        span = self.pane.cursor.current()
+        if span is not None and (curl := curl_command(self._page.contents.deferred, span.block)):
             self.copy_as(curl, "command")
         else:
             super().copy()
@@ -245,19 +253,19 @@ class PageView(Reader):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _in_page(FIND.only("filter")),
-        _in_page(LINK_HINTS),
-        _in_whole(PAGE_THREADS),
-        _in_page(AT_CURSOR.only("comment", "open")),
-        _in_whole(READ_ON.changed("read_on", why_not=_why_not_on)),
-        _in_whole(HEADINGS),
-        _in_page(FIND.without("filter")),
-        _in_whole(SOURCE),
-        MEASURE,
-        _in_page(AT_CURSOR.only("yank")),
-        _in_page(LINK_ADDRESSES),
-        _in_page(PANNING),
-        _in_page(MOTIONS.changed("bottom", run=lambda _, page: page.stream.go_to_end())),
+        _for_page(FIND.only("filter")),
+        _for_page(LINK_HINTS),
+        _for_whole_page(PAGE_THREADS),
+        _for_page(AT_CURSOR.only("comment", "open")),
+        _for_whole_page(READ_ON.changed("read_on", why_not=_why_no_scroll)),
+        _for_whole_page(HEADINGS),
+        _for_page(FIND.without("filter")),
+        _for_whole_page(SOURCE),
+        WIDTH,
+        _for_page(AT_CURSOR.only("yank")),
+        _for_page(LINK_ADDRESSES),
+        _for_page(PANNING),
+        _for_page(MOTIONS.changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
     contents: PageContents
 
@@ -266,7 +274,7 @@ class PageView(Reader):
         first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
         if self.contents.shows_source:
             first = ("page.source", *first)  # The key that switches back to the rendered page.
-        return (*self.HIT_KEYS, *first) if self.finder.needle else first
+        return (*self.HIT_KEYS, *first) if self.find_bar.needle else first
 
     @property
     def more_help(self) -> str:
@@ -276,7 +284,7 @@ class PageView(Reader):
         turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
-    class RowWanted(Message):
+    class TableRowRequested(Message):
         """The user wants to see a table row in a dialog."""
 
         def __init__(self, view: PageView, table: Block, row: Block) -> None:
@@ -295,12 +303,12 @@ class PageView(Reader):
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, id=id)
         self.excerpt = excerpt
-        self.cursor_block = PageBlock(self)
+        self.block_commands = PageBlockCommands(self)
         self.threads = PageThreads(self)
         self.contents = PageContents(self)
-        self.place = ReadingPlace(self)
+        self.navigation = PageNavigation(self)
         self.links = PageLinks(self)
-        self.stream = PageStream(self)
+        self.loader = PageLoader(self)
 
     # For callers
 
@@ -317,17 +325,17 @@ class PageView(Reader):
     @property
     def facts(self) -> str:
         """Share that is read and state of the search, for the status line."""
-        hidden = self.galley.total - self.rows
-        parts = [f"{min(100, round(100 * self.first_line / hidden))}% read"] if hidden > 0 else []
+        hidden = self.virtual_lines.total - self.rows
+        parts = [f"{min(100, round(100 * self.lines_above / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
             parts.insert(0, "source")
-        if self.finder.needle:
-            parts.append(f"“{self.finder.needle}” {self.finder.finding}")
+        if self.find_bar.needle:
+            parts.append(f"“{self.find_bar.needle}” {self.find_bar.search_status}")
         return " · ".join(parts)
 
     def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Show a parsed page. If `key` is unchanged, the position and expanded blocks are kept."""
-        self.stream.show(document, (safe_line(title), safe_text(description or "")), key)
+        self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
         """Parse and show a page: the beginning of a long page first. Post `PageLoaded` when it is complete."""
@@ -335,7 +343,7 @@ class PageView(Reader):
         if document is not None and key == self.key and markdown == document.source and self.contents.is_whole:
             self.show(document, title=title, description=description, key=key)
         else:
-            self.stream.read(markdown, (safe_line(title), safe_text(description or "")), key)
+            self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
         self,
@@ -350,34 +358,34 @@ class PageView(Reader):
 
     def clear(self) -> None:
         """Show an empty view."""
-        self.state.settled()
-        self.stream.stop_reading()
-        self.selection.stop_copying()
-        self.stream.leave()
+        self.state.clear()
+        self.loader.cancel()
+        self.selection.cancel_copy()
+        self.loader.free_page()
         self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
-        self.threads.forget()
-        self.place.wanted = None
-        self.reset()
+        self.threads.clear()
+        self.navigation.pending_jump = None
+        self.lay_out_again()
 
     def on_unmount(self) -> None:
-        self.stream.stop_reading()
+        self.loader.cancel()
 
     # Called by the base class
 
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        super().reset(anchor=anchor, laid=laid)
-        self.place.go_back()
+    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        super().lay_out_again(anchor=anchor, laid=laid)
+        self.navigation.restore_if_parsed()
 
     def before_painting(self) -> None:
         super().before_painting()
-        if self.stream.is_reading and self.painter.rows_on_show:
-            self.call_later(self.stream.painted)
+        if self.loader.is_loading and self.painter.visible_rows:
+            self.call_later(self.loader.resume)
 
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
-        if self.excerpt is not None and self.excerpt.open_spot is not None:
-            self.excerpt.open_spot(hot, outside)
+    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
+        if self.excerpt is not None and self.excerpt.open_clickable is not None:
+            self.excerpt.open_clickable(clickable, outside)
         else:
-            self.links.open(hot, outside=outside)
+            self.links.open(clickable, outside=outside)
 
 
 def preview(text: str) -> PageView:

@@ -16,14 +16,24 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.background_layout import BackgroundLayout
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.contents import Contents, PaneState, is_at_end, no_lines
-from octavo.tui.reader.find_bar import FindLine
+from octavo.tui.reader.contents import Contents, LoadingState, is_at_end, no_lines
+from octavo.tui.reader.find_bar import FindBar
 from octavo.tui.reader.line_painter import LinePainter
-from octavo.tui.reader.link_hints import HotSpots
-from octavo.tui.reader.moves import START, Top, line_number, moved, position_of, top_of, within
+from octavo.tui.reader.link_hints import Clickables
+from octavo.tui.reader.moves import (
+    START,
+    LinePosition,
+    limited_top,
+    line_number,
+    lines_between,
+    position_after,
+    reading_position_of,
+    top_of_position,
+    top_showing_at,
+)
 from octavo.tui.reader.text_selection import TextSelection
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.styled_lines import ClickableSpan, Line
+from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
@@ -35,13 +45,13 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
     from octavo.tui.render.unit_layout import LaidUnits
 
-BRIEF, SLICE, EVERY, LATELY = 0.0015, 0.004, 0.01, 0.15
-"""Seconds per slice of background work within `LATELY` seconds after scrolling, per slice otherwise, and between two
+WORK_WHILE_SCROLLING, WORK, WORK_INTERVAL, SCROLLING = 0.0015, 0.004, 0.01, 0.15
+"""Seconds per slice of background work within `SCROLLING` seconds after scrolling, per slice otherwise, and between two
 slices."""
 
 
 class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
-    """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_spot`."""
+    """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_clickable`."""
 
     DEFAULT_CSS = """
     Reader {
@@ -67,17 +77,17 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         def control(self) -> Reader:
             return self.view
 
-    class ReadOn(Message):
+    class NextPageRequested(Message):
         """`space` was pressed at the end of the page: the user wants the next page."""
 
-    class BlockChosen(Message):
+    class CommentRequested(Message):
         """The user wants to comment on a block."""
 
         def __init__(self, block: Block) -> None:
             super().__init__()
             self.block = block
 
-    class ThreadWanted(Message):
+    class ThreadRequested(Message):
         """The user wants to see the thread on a block."""
 
         def __init__(self, block: Block) -> None:
@@ -95,57 +105,57 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def __init__(self, *, ascii: bool = False, mono: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
         self._ascii, self._mono = ascii, mono
-        self._look: Styles | None = None
+        self._text_styles: Styles | None = None
         self.contents = Contents(self)
         self.folds = Folds()
-        self.galley: VirtualLines[Any] = no_lines()
-        self.set_width = 0
-        self.changes = 0
+        self.virtual_lines: VirtualLines[Any] = no_lines()
+        self.layout_width = 0
+        self.paint_version = 0
         self.top = START
-        self._is_told = False
-        """True while `tell_length` moves the scroll bar."""
+        self._is_setting_scroll_bar = False
+        """True while `update_scroll_bar` moves the scroll bar."""
         self.moved_at = -1.0
         self.covered_rows = 0
         """Rows at the bottom that another widget covers."""
         self._resizing: Timer | None = None
-        self._telling = False
+        self._is_notifying = False
         self.painter = LinePainter(self)
         self.background = BackgroundLayout(self)
         self.is_outdated = False
         """True if the layout changed while the reader was hidden and had no width."""
-        self._working: Timer | None = None
+        self._work_timer: Timer | None = None
         self.cursor: BlockCursor = BlockCursor(self)
-        self.finder = FindLine(self)
-        self.spots = HotSpots(self)
+        self.find_bar = FindBar(self)
+        self.clickables = Clickables(self)
         self.selection = TextSelection(self)
-        self.state = PaneState(self)
+        self.state = LoadingState(self)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
         """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
         first."""
-        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.finder.needle else self.FIRST_KEYS
+        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.find_bar.needle else self.FIRST_KEYS
 
     # Styles
 
     @property
-    def look(self) -> Styles:
+    def text_styles(self) -> Styles:
         """Text styles of the theme."""
-        if self._look is None:
-            self._look = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
-        return self._look
+        if self._text_styles is None:
+            self._text_styles = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        return self._text_styles
 
     @property
-    def ground(self) -> Style:
+    def base_style(self) -> Style:
         """Style of text without a style of its own."""
         return self.visual_style.rich_style
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         fresh = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
-        if fresh != self._look:
-            self._look = fresh
-            self.reset()
+        if fresh != self._text_styles:
+            self._text_styles = fresh
+            self.lay_out_again()
 
     # Laying out
 
@@ -157,96 +167,96 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     @property
     def rows(self) -> int:
         """Visible rows, without those that are covered at the bottom."""
-        return max(1, self.size.height - max(self.covered_rows, self.finder.foot_rows))
+        return max(1, self.size.height - max(self.covered_rows, self.find_bar.foot_rows))
 
     def cover(self, rows: int) -> None:
         """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
         if rows != self.covered_rows and self.is_running:
             self.covered_rows = rows
-            self.tell_length()
+            self.update_scroll_bar()
 
     def on_resize(self, event: Resize) -> None:
         width = self.pane_width
         if self.is_outdated and width > 0:
-            self.reset()
-        if width <= 0 or width == self.set_width:
-            self.tell_length()
-            self.cursor.keep_in_view()
-        elif not self.set_width or not len(self.galley):
-            self.reset()
+            self.lay_out_again()
+        if width <= 0 or width == self.layout_width:
+            self.update_scroll_bar()
+            self.cursor.keep_visible()
+        elif not self.layout_width or not len(self.virtual_lines):
+            self.lay_out_again()
         elif self._resizing is None:
             self._resizing = self.set_timer(0.04, self._resized)
 
     def _resized(self) -> None:
         self._resizing = None
-        if self.pane_width != self.set_width:
-            self.reset()
+        if self.pane_width != self.layout_width:
+            self.lay_out_again()
 
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
         """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
         top. `laid` has the units that a thread laid out."""
-        self._look = None
+        self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
-        position = anchor or position_of(self.galley, self.top, self.set_width)
-        self.set_width = self.pane_width
-        self.galley = self.background.lines(laid)
-        self.relaid()
-        self.changes += 1
+        position = anchor or reading_position_of(self.virtual_lines, self.top, self.layout_width)
+        self.layout_width = self.pane_width
+        self.virtual_lines = self.background.lines(laid)
+        self.lines_changed()
+        self.paint_version += 1
         if self.painter.was_painted:
             self.background.lay_out_short()
-        if position is not None and len(self.galley):
-            unit = self.contents.unit_of(min(position.unit, len(self.galley) - 1), position.top)
-            self.top = top_of(self.galley, position, unit, self.set_width)
-        self.tell_length()
-        self.cursor.keep_in_view()
-        self.work_soon()
+        if position is not None and len(self.virtual_lines):
+            unit = self.contents.find_unit(min(position.unit, len(self.virtual_lines) - 1), position.top)
+            self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
+        self.update_scroll_bar()
+        self.cursor.keep_visible()
+        self.continue_work()
         self.refresh()
 
-    def relaid(self) -> None:
+    def lines_changed(self) -> None:
         """Clear caches that depend on the lines."""
-        self.cursor.relaid()
-        self.finder.relaid()
-        self.spots.hints = None
-        self.contents.relaid()
+        self.cursor.lines_changed()
+        self.find_bar.lines_changed()
+        self.clickables.hints = None
+        self.contents.lines_changed()
 
-    def change(self, unit: int) -> None:
+    def lay_out_unit(self, unit: int) -> None:
         """Lay out a unit and the other slices of its block again."""
-        for each in self.contents.together(unit):
-            self.galley.forget(each)
-        self.galley.lines(unit)
-        self.relaid()
-        self.changes += 1
-        self.tell_length()
-        self.cursor.keep_in_view()
+        for each in self.contents.slices_of_block(unit):
+            self.virtual_lines.forget(each)
+        self.virtual_lines.lines(unit)
+        self.lines_changed()
+        self.paint_version += 1
+        self.update_scroll_bar()
+        self.cursor.keep_visible()
         self.refresh()
-        self.work_soon()
+        self.continue_work()
 
     def repaint(self) -> None:
         """Paint the visible rows again, for example after another block was selected."""
-        self.changes += 1
+        self.paint_version += 1
         self.refresh()
 
     # Background work
 
-    def work_soon(self) -> None:
+    def continue_work(self) -> None:
         """Lay out units in the background, and continue a search or a copy between keys."""
         if self.painter.was_painted and self.is_running:
             self.background.begin()
-        gathers = self.selection.is_gathering and self.contents.is_whole
-        if self._working is None and self.is_running and (self.finder.is_searching or gathers):
-            self._working = self.set_timer(EVERY, self._work)
+        collects = self.selection.is_collecting and self.contents.is_whole
+        if self._work_timer is None and self.is_running and (self.find_bar.is_searching or collects):
+            self._work_timer = self.set_timer(WORK_INTERVAL, self._do_work)
 
-    def _work(self) -> None:
-        self._working = None
-        seconds = BRIEF if time.perf_counter() - self.moved_at < LATELY else SLICE
-        if self.finder.is_searching:
-            self.finder.search_on(seconds)
-        elif self.selection.is_gathering and self.contents.is_whole:
-            self.selection.gather_on(seconds)
-        self.tell_length()
-        self.work_soon()
+    def _do_work(self) -> None:
+        self._work_timer = None
+        seconds = WORK_WHILE_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK
+        if self.find_bar.is_searching:
+            self.find_bar.search_on(seconds)
+        elif self.selection.is_collecting and self.contents.is_whole:
+            self.selection.collect_more(seconds)
+        self.update_scroll_bar()
+        self.continue_work()
 
     def on_unmount(self) -> None:
         self.background.stop()
@@ -254,53 +264,61 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     # Scrolling
 
     @property
-    def first_line(self) -> int:
+    def lines_above(self) -> int:
         """Number of lines above the first row. Estimated if lines above are not laid out."""
-        return line_number(self.galley, self.top)
+        return line_number(self.virtual_lines, self.top)
 
-    def go(self, top: Top) -> None:
+    def go_to(self, top: LinePosition) -> None:
         """Scroll to a position, or as far as there are lines below it."""
-        before, self.top = self.top, within(self.galley, top, self.rows)
+        before, self.top = self.top, limited_top(self.virtual_lines, top, self.rows)
         if self.top != before:
             self.moved_at = time.perf_counter()
-            self.spots.hints = None
-            self.cursor.bring_along(down=self.top > before)
+            self.clickables.hints = None
+            self.cursor.follow_scrolling(down=self.top > before)
             self.refresh()
-            self.tell()
-        self.tell_length()
-        self.work_soon()
+            self.notify_moved()
+        self.update_scroll_bar()
+        self.continue_work()
 
     def go_by(self, lines: int) -> None:
         """Scroll down by a number of lines, or up if negative."""
-        self.go(moved(self.galley, self.top, lines))
+        self.go_to(position_after(self.virtual_lines, self.top, lines))
 
-    def tell_length(self) -> None:
+    def row_of(self, position: LinePosition, most: int | None = None) -> int:
+        """Return the row of a position, negative above the first row. Counting stops beyond `most`, by default the rows."""
+        return lines_between(self.virtual_lines, self.top, position, self.rows if most is None else most)
+
+    def show_in_row(self, position: LinePosition, row: int) -> None:
+        """Scroll until a position is in a row, limited by the first and last line."""
+        self.go_to(top_showing_at(self.virtual_lines, position, row, self.rows))
+
+    def update_scroll_bar(self) -> None:
         """Update the length and the position of the scroll bar."""
-        self.top = within(self.galley, self.top, self.rows)
-        size = Size(max(self.set_width, 1), self.galley.total + max(0, self.size.height - self.rows))
-        self._is_told = True
+        self.top = limited_top(self.virtual_lines, self.top, self.rows)
+        size = Size(max(self.layout_width, 1), self.virtual_lines.total + max(0, self.size.height - self.rows))
+        self._is_setting_scroll_bar = True
         if size != self.virtual_size:
             self.virtual_size = size
-            self.tell()  # The status line shows the share above the last row.
-        if round(self.scroll_y) != self.first_line:
-            self.scroll_to(y=self.first_line, animate=False, immediate=True, force=True)
-        self._is_told = False
+            self.notify_moved()  # The status line shows the share above the last row.
+        if round(self.scroll_y) != self.lines_above:
+            self.scroll_to(y=self.lines_above, animate=False, immediate=True, force=True)
+        self._is_setting_scroll_bar = False
 
     # Messages
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if not self._is_told and round(new_value) != self.first_line:
-            self.go(Top(*self.galley.at(round(new_value))))
+        if not self._is_setting_scroll_bar and round(new_value) != self.lines_above:
+            self.go_to(LinePosition(*self.virtual_lines.at(round(new_value))))
 
-    def tell(self) -> None:
+    def notify_moved(self) -> None:
         """Post `Moved` after the next refresh."""
-        if not self._telling and self.is_running:
-            self._telling = True
-            self.call_after_refresh(self._tell)
+        if not self._is_notifying and self.is_running:
+            self._is_notifying = True
+            self.call_after_refresh(self._post_moved)
 
-    def _tell(self) -> None:
-        self._telling = False
+    def _post_moved(self) -> None:
+        self._is_notifying = False
         self.post_message(self.Moved(self))
 
     def explain(self, sentence: str) -> None:
@@ -314,39 +332,29 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def before_painting(self) -> None:
         """Prepare for the next frame."""
-        self.cursor.before_painting(is_shown=self.spots.hints is None)
+        self.cursor.before_painting(is_shown=self.clickables.hints is None)
         self.contents.before_painting()
-
-    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        """Return the strip of a line with search matches, the cursor bar, and the marks of its contents."""
-        if self.finder.needle and self.finder.finds:
-            strip = self.finder.marked(strip, unit, place)
-        return self.contents.decorate(self.cursor.barred(strip, unit, line), unit, place, line)
-
-    def veiled(self, strip: Strip, row: int) -> Strip:
-        """Return the strip of a row with the sticky table head and link hints over it."""
-        return self.spots.veiled(self.contents.veiled(strip, row), row)
 
     def foot(self) -> tuple[int, Strip] | None:
         """Return the number and strip of a row that the find bar or the help for link hints covers. None if neither is
         shown."""
-        return self.finder.foot() if self.spots.hints is None else self.spots.foot()
+        return self.find_bar.foot() if self.clickables.hints is None else self.clickables.foot()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        strips = self.selection.marked(self.painter.paint()[crop.y : crop.bottom], self.first_line + crop.y)
+        strips = self.selection.with_selection(self.painter.paint()[crop.y : crop.bottom], self.lines_above + crop.y)
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, self.background_colors[1]) for strip in strips]
         strips = let_go(strips)
         if crop.column_span != (0, self.pane_width):
-            strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
+            strips = [strip.crop_extend(*crop.column_span, self.base_style) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
         # Textual asks for offsets of one row only, under the mouse. Offsets for all rows take as long as painting.
-        return self.painter.paint()[y].apply_offsets(0, self.first_line + y)
+        return self.painter.paint()[y].apply_offsets(0, self.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return self.selection.words_of(selection)
+        return self.selection.selected_text(selection)
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
@@ -361,31 +369,31 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
         """Keys for the key bar while text is typed here. Empty otherwise."""
-        return self.finder.typing_keys if self.spots.hints is None else self.spots.hints.keys
+        return self.find_bar.typing_keys if self.clickables.hints is None else self.clickables.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         return bool(self.typing_keys) and character is not None and character.isprintable()
 
     def on_key(self, event: Key) -> None:
-        if self.spots.press(event) or self.finder.press(event):
+        if self.clickables.press(event) or self.find_bar.press(event):
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
-        if self.finder.paste(event.text):
+        if self.find_bar.paste(event.text):
             event.stop()
 
     def on_click(self, event: Click) -> None:
-        self.spots.click(event)
+        self.clickables.click(event)
 
     def on_focus(self, event: Focus) -> None:
         self.repaint()
 
     def on_blur(self, event: Blur) -> None:
-        self.spots.hints = None
-        self.finder.left()
+        self.clickables.hints = None
+        self.find_bar.close()
 
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
+    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
         """Open a link, a tab, or another clickable span. `outside`: in the browser."""
 
 
@@ -396,7 +404,7 @@ def _page(pane: Reader) -> int:
 
 def _read_on(_: object, pane: Reader) -> None:
     if is_at_end(pane):
-        pane.post_message(pane.ReadOn())
+        pane.post_message(pane.NextPageRequested())
     else:
         pane.go_by(_page(pane))
 

@@ -1,4 +1,4 @@
-"""`ThreeWay` shows a page with conflicts: each conflict with its result and its sides, and unchanged text collapsed."""
+"""`ThreeWayView` shows a page with conflicts: each conflict with its result and its sides, and unchanged text collapsed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from textual.content import Content
 from octavo.documents.blocks import Block
 from octavo.documents.merging.merged_page import Choice
 from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.contents import Contents, Stop, drop_lines
+from octavo.tui.reader.contents import Contents, remove_lines
 from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
@@ -34,7 +35,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 160
-_FEW = 3
+_MOST_CHANGES = 3
 """Most changes between two conflicts that are shown. More changes are collapsed."""
 
 
@@ -44,7 +45,7 @@ class _Unit(NamedTuple):
     kind: str
     block: Block | None = None
     diff: DiffUnit | None = None
-    words: str = ""
+    text: str = ""
     shown: ConflictView | PageConflict | None = None
     number: int = 0
 
@@ -58,7 +59,7 @@ class ConflictContents(Contents):
         """Names of the two sides."""
         self.choices: Mapping[str, Choice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
-        self.is_unfolded = False
+        self.is_expanded = False
         """True if the text between the conflicts is expanded."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
         """The conflicts that are shown."""
@@ -67,19 +68,21 @@ class ConflictContents(Contents):
         self._blocks: dict[str, Block] = {}
 
     @property
-    def has_any(self) -> bool:
+    def has_content(self) -> bool:
         return self.pieces is not None
 
-    def take(self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]) -> None:
+    def set_pieces(
+        self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]
+    ) -> None:
         """Show other pieces of a page."""
         self.pieces, self.sides = pieces, sides
         self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
         self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
-    def drop(self) -> None:
+    def clear(self) -> None:
         """Show nothing."""
-        self.take((), self.sides)
+        self.set_pieces((), self.sides)
         self.pieces = None
 
     @property
@@ -91,40 +94,40 @@ class ConflictContents(Contents):
         """Return the number of a conflict, counted from 1."""
         return self._numbers[shown.name]
 
-    def place(self, shown: ConflictView | PageConflict | None) -> int:
+    def index_of(self, shown: ConflictView | PageConflict | None) -> int:
         """Return the index of a conflict among those shown. -1 if it is not shown."""
         return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
 
     # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        inner, look = min(WIDEST, max(24, width - 4)), self.pane.look
+        inner, styles = min(WIDEST, max(24, width - 4)), self.pane.text_styles
 
-        def set_with(sources: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
-            setting = LayoutContext(look, folds, render_block, room=inner, deferred=sources)
-            return lambda unit: self._guarded(setting, unit, inner)
+        def renderer_with(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
+            context = LayoutContext(styles, folds, render_block, room=inner, deferred=deferred)
+            return lambda unit: self._guarded(context, unit, inner)
 
-        return UnitLayout((width, look, id(folds)), _guess, set_with, margin=2, measure=0)
+        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, measure=0)
 
     def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []
         for piece in self.pieces or ():
             if not isinstance(piece, UnconflictedText):
                 units.append(_Unit("conflict", self._blocks[piece.key], shown=piece, number=self.number(piece)))
-            elif self.is_unfolded or piece.label:
-                units += [_Unit("label", words=piece.label)] if piece.label else []
+            elif self.is_expanded or piece.label:
+                units += [_Unit("label", text=piece.label)] if piece.label else []
                 units += [_Unit("around", each.block, each) for each in piece.units]
             else:
-                units += self._folded(piece)
+                units += self._units_between(piece)
         return units
 
-    def _folded(self, passage: UnconflictedText) -> list[_Unit]:
+    def _units_between(self, passage: UnconflictedText) -> list[_Unit]:
         """Return units for the text between two conflicts: its changes, and collapsed unchanged text."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
         from_this = f"merged from {self.sides[1]} without conflicts"
-        if count > _FEW:
-            return [_Unit("fold", words=f"{count} changes {from_this}")]
+        if count > _MOST_CHANGES:
+            return [_Unit("fold", text=f"{count} changes {from_this}")]
         units: list[_Unit] = []
         same = 0
         for each in (*passage.units, None):
@@ -133,35 +136,35 @@ class ConflictContents(Contents):
             elif each is None or each in merged:
                 if same:
                     blocks = "1 block" if same == 1 else f"{same} blocks"
-                    units.append(_Unit("fold", words=f"{blocks} without conflicts"))
+                    units.append(_Unit("fold", text=f"{blocks} without conflicts"))
                 same = 0
                 if each is not None:
                     if not units or units[-1].diff is None:
-                        units.append(_Unit("label", words=from_this))
+                        units.append(_Unit("label", text=from_this))
                     units.append(_Unit("around", each.block, each))
         return units
 
-    def _guarded(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
+    def _guarded(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         block = unit.block or Block(unit.kind)
         return run_guarded(
-            partial(self._set, setting, unit, width),
-            partial(render_failed_block, block, self.written, self.pane.look, width),
+            partial(self._render, context, unit, width),
+            partial(render_failed_block, block, self.block_markdown, self.pane.text_styles, width),
         )
 
-    def _set(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
-        look = self.pane.look
+    def _render(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
+        styles = self.pane.text_styles
         if unit.kind in ("fold", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
-            right = [Piece(hint, look.muted)] if unit.kind == "fold" else []
-            return [Line([]), labelled_rule(look, [Piece(unit.words, look.muted)], right, width)]
+            right = [Piece(hint, styles.muted)] if unit.kind == "fold" else []
+            return [Line([]), labelled_rule(styles, [Piece(unit.text, styles.muted)], right, width)]
         if unit.shown is None:
-            return render_unconflicted(setting, unit.diff, width) if unit.diff is not None else []
-        shown, place = unit.shown, (unit.number, self.count)
+            return render_unconflicted(context, unit.diff, width) if unit.diff is not None else []
+        shown, numbering = unit.shown, (unit.number, self.count)
         decided = ConflictDecision(self.choices.get(shown.name), self.sides)
         if isinstance(shown, PageConflict):
-            lines = [Line([]), *render_page_conflict(setting, shown, decided, place, width)]
+            lines = [Line([]), *render_page_conflict(context, shown, decided, numbering, width)]
         else:
-            lines = [Line([]), *render_conflict(setting, shown, decided, place, width)]
+            lines = [Line([]), *render_conflict(context, shown, decided, numbering, width)]
         for line in lines[1:]:
             line.block = unit.block
         return lines
@@ -169,15 +172,15 @@ class ConflictContents(Contents):
     def empty_lines(self) -> list[Content]:
         return nothing("No conflicts on this page.", "Press J for the next page")
 
-    def has_stops(self, unit: int) -> bool:
-        return self.pane.galley.units[unit].shown is not None  # Only conflicts are selectable.
+    def has_spans(self, unit: int) -> bool:
+        return self.pane.virtual_lines.units[unit].shown is not None  # Only conflicts are selectable.
 
-    def unit_of(self, near: int, key: str) -> int:
-        units = self.pane.galley.units
+    def find_unit(self, near: int, key: str) -> int:
+        units = self.pane.virtual_lines.units
         return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        unit = self.pane.galley.units[stop[0]]
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
+        unit = self.pane.virtual_lines.units[span.unit]
         if not isinstance(unit.shown, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
         shown = unit.shown
@@ -185,32 +188,32 @@ class ConflictContents(Contents):
         return (block for side in sides if side is not None for block in side.walk())
 
 
-def _guess(unit: _Unit) -> int:
+def _estimate_height(unit: _Unit) -> int:
     """Return the estimated number of lines of a unit."""
     if unit.diff is not None:
         return estimate_height(unit.diff)
     return 2 if unit.shown is None else 12
 
 
-def _about(group: Commands[Any]) -> Commands[Any]:
+def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
     nothing = "There are no conflicts on this page."
     return group.about(lambda view: find(view) if view.contents.conflicts else None, name="three", nothing=nothing)
 
 
-CONFLICTS: Commands[ThreeWay] = Commands(
+CONFLICTS: Commands[ThreeWayView] = Commands(
     "three",
     (
         Command("next", "n", "Next conflict", "Go to the next conflict", run=lambda _, view: view.go_to_conflict(1)),
         Command("previous", "N", "Previous conflict", "Go to the previous conflict", run=lambda _, view: view.go_to_conflict(-1), shown=False),
-        Command("unfold", "equals_sign,enter", "Context", "Show or hide unchanged text", run=lambda _, view: view.unfold(), shown=False),
+        Command("unfold", "equals_sign,enter", "Context", "Show or hide unchanged text", run=lambda _, view: view.toggle_context(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class ThreeWay(Reader):
+class ThreeWayView(Reader):
     """Shows the conflicts of a page and their resolutions."""
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
@@ -220,11 +223,13 @@ class ThreeWay(Reader):
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _about(CONFLICTS),
-        _about(FIND.only("filter").changed("filter", id="three.find", help="Find text in the conflicts", shown=False)),
-        _about(READ_ON),
-        _about(MOTIONS.without("read_back")),
-        _about(PANNING),
+        _while_conflicts(CONFLICTS),
+        _while_conflicts(
+            FIND.only("filter").changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
+        ),
+        _while_conflicts(READ_ON),
+        _while_conflicts(MOTIONS.without("read_back")),
+        _while_conflicts(PANNING),
     )
     contents: ConflictContents
 
@@ -236,17 +241,17 @@ class ThreeWay(Reader):
     # For callers
 
     @property
-    def conflict(self) -> ConflictView | PageConflict | None:
+    def selected_conflict(self) -> ConflictView | PageConflict | None:
         """The selected conflict."""
-        here = self.cursor.stop() if self.contents.pieces else None
-        unit = self.galley.units[here[0]] if here is not None else None
+        here = self.cursor.current() if self.contents.pieces else None
+        unit = self.virtual_lines.units[here.unit] if here is not None else None
         every = self.contents.conflicts
-        return every[max(0, self.contents.place(unit.shown if isinstance(unit, _Unit) else None))] if every else None
+        return every[max(0, self.contents.index_of(unit.shown if isinstance(unit, _Unit) else None))] if every else None
 
     @property
     def facts(self) -> str:
         """Number of the selected conflict, for the status line."""
-        here = self.conflict
+        here = self.selected_conflict
         return f"conflict {self.contents.number(here)} of {self.contents.count}" if here is not None else ""
 
     def show(
@@ -259,70 +264,70 @@ class ThreeWay(Reader):
     ) -> None:
         """Show the conflicts of a page. `sides` has the names of the two sides. If `key` is unchanged, the position is
         kept."""
-        self.state.settled()
+        self.state.clear()
         same, self.key = key == self.key, key
-        self.contents.take(pieces, sides)
+        self.contents.set_pieces(pieces, sides)
         self.contents.choices = dict(choices)
         if not same:
-            self.cursor.at, self.contents.is_unfolded = None, False
-            drop_lines(self)
-        self.reset()
+            self.cursor.selected, self.contents.is_expanded = None, False
+            remove_lines(self)
+        self.lay_out_again()
         if not same:
             self.go_to_unresolved()
-        self.finder.content_changed()
+        self.find_bar.content_changed()
         self.refresh_bindings()
-        self.tell()
+        self.notify_moved()
 
-    def choose(self, choices: Mapping[str, Choice]) -> None:
+    def set_choices(self, choices: Mapping[str, Choice]) -> None:
         """Show other resolutions."""
         before, self.contents.choices = self.contents.choices, dict(choices)
-        for number, unit in enumerate(self.galley.units):
+        for number, unit in enumerate(self.virtual_lines.units):
             if unit.shown is not None and before.get(unit.shown.name) != self.contents.choices.get(unit.shown.name):
-                self.change(number)
-        if (here := self.cursor.stop()) is not None:
-            self.cursor.put(here)  # The result may have more lines now.
+                self.lay_out_unit(number)
+        if (here := self.cursor.current()) is not None:
+            self.cursor.select(here)  # The result may have more lines now.
 
     def clear(self) -> None:
         """Show an empty view."""
-        self.state.settled()
-        self.contents.drop()
+        self.state.clear()
+        self.contents.clear()
         self.key = ""
-        self.reset()
+        self.lay_out_again()
 
     def go_to_unresolved(self) -> bool:
         """Go to the next conflict without a resolution or a suggestion, or after opening a page to its first conflict.
         Return False if every conflict has one."""
         every = self.contents.conflicts
-        at = self.contents.place(self.conflict) if self.cursor.at is not None else 0
+        at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         left = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
         target = next((each for each in (*every[at:], *every[:at]) if each in left), None)
-        if target is not None or (self.cursor.at is None and every):
+        if target is not None or (self.cursor.selected is None and every):
             self._go_to(target or every[0])
         return target is not None
 
     def _go_to(self, shown: ConflictView | PageConflict) -> None:
-        for number, unit in enumerate(self.galley.units):
-            if unit.shown is shown and (stop := next(iter(self.cursor.stops_of(number)), None)) is not None:
-                self.cursor.put(stop, bring="top")
+        for number, unit in enumerate(self.virtual_lines.units):
+            if unit.shown is shown and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
+                self.cursor.select(span, scroll_to="top")
                 return
 
     def go_to_conflict(self, step: int) -> None:
         """Go to the next or previous conflict. After the last conflict, request the next page."""
-        if self.finder.needle:
-            self.finder.step(step)
+        if self.find_bar.needle:
+            self.find_bar.step(step)
             return
         every = self.contents.conflicts
-        at = self.contents.place(self.conflict) + step
+        at = self.contents.index_of(self.selected_conflict) + step
         if 0 <= at < len(every):
             self._go_to(every[at])
         elif at > 0:
-            self.post_message(self.ReadOn())
+            self.post_message(self.NextPageRequested())
 
-    def unfold(self) -> None:
+    def toggle_context(self) -> None:
         """Expand or collapse the text between the conflicts."""
-        here = self.conflict
-        self.contents.is_unfolded = not self.contents.is_unfolded
-        self.reset()
+        here = self.selected_conflict
+        self.contents.is_expanded = not self.contents.is_expanded
+        self.lay_out_again()
         if here is not None:
             self._go_to(here)
-        self.finder.content_changed()
+        self.find_bar.content_changed()

@@ -89,7 +89,7 @@ def open_version(shell: Shell, known: Known, version: openapi.Version) -> None:
 async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     from octavo.documents.blocks import Block
     from octavo.documents.parse import parse  # few read a specification
-    from octavo.tui.reader.page_dialogs import NoteSheet
+    from octavo.tui.reader.page_dialogs import TextDialog
     from octavo.tui.render.deferred_loaders import deferred_content
 
     asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
@@ -115,7 +115,7 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     document = await asyncio.to_thread(parse, f"```json\n{text[:MOST_SHOWN]}\n```{left}")
     if shell.screen is on_show:
         shell.push_screen(
-            NoteSheet(
+            TextDialog(
                 Block("note", children=document.blocks, key=version.id),
                 deferred_content(diagrams=False),
                 known["spec_slug"],

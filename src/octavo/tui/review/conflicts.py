@@ -17,7 +17,7 @@ from octavo.api.content import Edit
 from octavo.api.errors import ApiError
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.conflict_page import (
     FIELDS,
     ConflictView,
@@ -135,15 +135,15 @@ class ConflictsScreen(View):
             with Vertical(id="left", classes="hairline"):
                 yield rows
                 yield ChangingText("", id="foot")
-            yield ThreeWay(ascii=self.shell.settings.ascii, id="three-way")
+            yield ThreeWayView(ascii=self.shell.settings.ascii, id="three-way")
 
     @property
     def rows(self) -> Rows[ConflictedPage | TreeConflict]:
         return self.query_one("#conflicts", Rows)
 
     @property
-    def view(self) -> ThreeWay:
-        return self.query_one(ThreeWay)
+    def view(self) -> ThreeWayView:
+        return self.query_one(ThreeWayView)
 
     @property
     def keys_go_on_to(self) -> Widget:
@@ -249,12 +249,12 @@ class ConflictsScreen(View):
         where = f"{space.title} › " if space is not None else ""
         self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", self.view.facts)
 
-    @on(ThreeWay.Moved)
+    @on(ThreeWayView.Moved)
     def _moved(self) -> None:
         self.refresh_bindings()
         self._say_where()
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _read_on(self) -> None:
         self.rows.move(1)
 
@@ -264,7 +264,7 @@ class ConflictsScreen(View):
     def _selected(self) -> ConflictView | PageConflict | None:
         """The conflict that a key resolves now."""
         item = self._item
-        return self.view.conflict if item is not None and self.view.key == _key_of(item) else None
+        return self.view.selected_conflict if item is not None and self.view.key == _key_of(item) else None
 
     @property
     def _conflict(self) -> Conflict | None:
@@ -324,7 +324,7 @@ class ConflictsScreen(View):
         self._chose(goes_on=not is_cleared)
 
     def _chose(self, *, goes_on: bool) -> None:
-        self.view.choose(self._choices.all)
+        self.view.set_choices(self._choices.all)
         self.rows.redraw()
         self._draw_head()
         self.refresh_bindings()

@@ -88,7 +88,7 @@ class IncomingChanges(View):
     def on_mount(self) -> None:
         self._comparisons = Comparisons(self.live, lambda _: None)
         self._comparisons.between(self._sides)
-        self.view.cursor_block.why_no_comment_here = lambda: (
+        self.view.block_commands.why_no_comment_here = lambda: (
             "You cannot comment on incoming changes. To comment on the page, open the page in main."
         )
         self.rows.show(self._pages)
@@ -134,7 +134,7 @@ class IncomingChanges(View):
     def _chosen(self) -> None:
         self.view.focus()
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _read_on(self) -> None:
         self.rows.move(1)
 

@@ -72,7 +72,7 @@ class OutcomeScreen(View):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
-        yield DiffView(outcome=True, ascii=self.shell.settings.ascii, id="outcome")
+        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
 
     @property
     def view(self) -> DiffView:

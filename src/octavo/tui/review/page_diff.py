@@ -22,8 +22,8 @@ from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
 from octavo.tui.reader import link_opening
-from octavo.tui.reader.contents import Stop
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.half_block_pictures import ImageReference
@@ -160,16 +160,16 @@ class PageDiff:
             LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None))), change.page.id
         )
         if message.kind == "image" and not message.outside:
-            from octavo.tui.reader.image_screen import PictureScreen  # few pictures are looked at so closely
+            from octavo.tui.reader.image_screen import ImageScreen  # few pictures are looked at so closely
 
-            self._view.app.push_screen(PictureScreen((ImageReference(message.href),), targets))
+            self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
                     self._view.shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.place.go_to_anchor(
-                anchor
+            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if (
+                anchor and self.pane.navigation.go_to_anchor(anchor)
             ):
                 pass
             case links.ToPage() | links.ToAnchor() if not change.is_there_before:
@@ -246,7 +246,7 @@ class PageDiff:
         if self._documents is not None:
             self._arriving = None
             if isinstance(which, int):
-                self._view.call_after_refresh(self.pane.place.go_to_thread, which, all_of_it=True)
+                self._view.call_after_refresh(self.pane.navigation.go_to_thread, which, all_of_it=True)
             else:
                 self._view.call_after_refresh(self._bring, which)
         elif self._view.has_class("-words"):
@@ -268,7 +268,7 @@ class PageDiff:
     def _bring(self, thread: Comment) -> None:
         if self.go_to_thread(thread):
             self.pane.focus()
-            self.pane.cursor.bring_whole()
+            self.pane.cursor.scroll_into_view()
         else:
             self.page_discussion.open_thread(thread.id)  # such as in the source, which shows none
 
@@ -336,11 +336,11 @@ class PageDiff:
         if (hung_on := self._hung_on(stop[3])) is not None:
             old, new = self._documents
             return bool(hung_on) and new.find(hung_on) is None and old.find(hung_on) is not None
-        return self.pane.cursor_block.side == "old"
+        return self.pane.block_commands.side == "old"
 
     @property
-    def _stop(self) -> Stop | None:
-        return self.pane.cursor.stop() if self._documents is not None else None
+    def _stop(self) -> BlockSpan | None:
+        return self.pane.cursor.current() if self._documents is not None else None
 
     @staticmethod
     def _hung_on(block: Block) -> str | None:
@@ -367,7 +367,7 @@ class PageDiff:
         return here + tuple(thread for thread in self._threads.all if thread.id not in ids)
 
     def go_to_thread(self, thread: Comment) -> bool:
-        return self._documents is not None and self.pane.place.bring_thread(thread.id)
+        return self._documents is not None and self.pane.navigation.select_thread(thread.id)
 
     def since(self, thread: Comment) -> str:
         return ""
@@ -404,7 +404,11 @@ class PageDiff:
 
     @property
     def block_to_write(self) -> Block | None:
-        return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
+        return (
+            self.pane.block_commands.nearest_block
+            if self._documents is not None and self.page_on_show is not None
+            else None
+        )
 
     def why_no_page_to_write(self) -> str | None:
         change = self._pages.change
