@@ -389,7 +389,7 @@ SPACE = spaces.Get(at=SpaceRef(space_id="a"))
 
 def read_cached(place: Place, data: bytes) -> str:
     cache = ResponseCache(place.folder)
-    found = cache.decoded(SPACE, data, START)
+    found = cache.decode(SPACE, data, START)
     cache.close()
     return str(found[0].title if found else None)
 
@@ -482,7 +482,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "cache file": read_cache_file,
     "cached answer": read_cached,
     "library of the platform": read_library,
-    "rows of the inbox": lambda _, data: str(inbox_builder.unpacked(data)),
+    "rows of the inbox": lambda _, data: str(inbox_builder.unpack_rows(data)),
     "note beside an editor's file": read_note,
     "picture of the first screen": read_picture_of_screen,
     "draft of a form": read_form_draft,

@@ -69,10 +69,10 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
     inbox.subscribe(lambda snapshot: None)
     await inbox.refresh()
     await live.syncer.wait_idle(KEEPER)
-    for space in (await live.known(spaces_of(organization.id))).items:
+    for space in (await live.cached_or_fetch(spaces_of(organization.id))).items:
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, rank=Rank.AWAITED)
-    await live.settled()
+    await live.wait_idle()
     poller = Poller(live, after_round=inbox.poll)
     first = sum(asked.values())
     asked.clear()
@@ -87,7 +87,7 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
         if poller.is_due:
             start = time.process_time()
             await poller.run()
-            await live.settled()
+            await live.wait_idle()
             await asyncio.to_thread(shelf.flush)
             gc.collect(1)
             processor += time.process_time() - start
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--hours", type=float, default=1.0)
     parser.add_argument("--typing", action="store_true")
     chosen = parser.parse_args(arguments)
-    sync_queue.SPACING = timedelta()
+    sync_queue.LATER_INTERVAL = timedelta()
     with (
         tempfile.TemporaryDirectory() as made,
         tempfile.TemporaryDirectory() as kept,

@@ -93,7 +93,7 @@ async def start(folder: Path, served: Served, wait: float, called: str, *, turns
     inbox = InboxLoader(live, drafts, organization)
     inbox.subscribe(lambda snapshot: seen.append((time.perf_counter() - began, snapshot)))
     await inbox.refresh()
-    _say(called, counted, inbox.now(), time.perf_counter() - began, stalls, seen, memory)
+    _say(called, counted, inbox.snapshot(), time.perf_counter() - began, stalls, seen, memory)
     for _ in range(turns):
         began = time.perf_counter()
         seen.clear()
@@ -101,7 +101,7 @@ async def start(folder: Path, served: Served, wait: float, called: str, *, turns
         await asyncio.sleep(0.01)
         stalls.begin()
         await inbox.refresh()
-        _say("  a turn more", counted, inbox.now(), time.perf_counter() - began, stalls, seen, memory)
+        _say("  a turn more", counted, inbox.snapshot(), time.perf_counter() - began, stalls, seen, memory)
     if turns:
         await _another_person(inbox, served, counted)
     stalls.task.cancel()
@@ -116,15 +116,15 @@ async def start(folder: Path, served: Served, wait: float, called: str, *, turns
 
 async def _another_person(inbox: InboxLoader, served: Served, counted: Counted) -> None:
     """Somebody replies where the person is in a thread: how many turns until it is a row."""
-    mine = next(row.about for row in inbox.now().rows if row.reason == "new replies")
+    mine = next(row.target for row in inbox.snapshot().rows if row.reason == "new replies")
     assert isinstance(mine, ThreadRef)
-    was = {row.key: row.stamp for row in inbox.now().rows}
+    was = {row.key: row.stamp for row in inbox.snapshot().rows}
     other = Client(served.origin, SecretStr(served.key_of_another))
     await other(comments.CreateReply(at=mine.at, comment_id=mine.comment_id, body=Markdown(markdown="One thing more.")))
     await other.aclose()
     for turn in range(1, 200):
         await inbox.refresh()
-        if any(row.about == mine and was.get(row.key) != row.stamp for row in inbox.now().rows):
+        if any(row.target == mine and was.get(row.key) != row.stamp for row in inbox.snapshot().rows):
             print(f"  a reply of another person is there after {turn} turns")
             return
     print("  a reply of another person was not found in 200 turns")

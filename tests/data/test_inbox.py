@@ -20,12 +20,12 @@ from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Draft
 from octavo.data.inbox import (
     REASONS,
-    BuiltRows,
     DraftRef,
     Inbox,
     InboxFacts,
+    InboxRow,
     MessageFacts,
-    Row,
+    ReasonCache,
     ThreadRef,
     Unknown,
     WriteRef,
@@ -91,7 +91,7 @@ def in_thread(root: Comment, *replies: MessageFacts, at: Discussion = HERE, **mo
     return known(threads={at: (with_count,)}, replies={at: {root.id: replies}}, **more)
 
 
-def only(inbox: Inbox) -> Row:
+def only(inbox: Inbox) -> InboxRow:
     (row,) = inbox.rows
     return row
 
@@ -330,11 +330,11 @@ def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
 def test_a_row_says_what_where_whose_and_since_when() -> None:
     row = only(inbox_of(known(request(comments=2), requested={AT: (asked(),)})))
     assert (row.title, row.context) == ("#7 Rotate secrets", "Handbook · Tom Lund")
-    assert (row.moment, row.space_id, row.about) == (at_hour(1), "s", AT)
+    assert (row.moment, row.space_id, row.target) == (at_hour(1), "s", AT)
     page = Target(page=TargetPage(id="p", title="Retries"))
     row = only(inbox_of(in_thread(comment(MIA, "**Why** 24 h?", target=page), reply(TOM))))
     assert (row.title, row.context, row.moment) == ("Why 24 h?", "Handbook · Retries · Mia Lund", at_hour(3))
-    assert row.about == ThreadRef(HERE, "k")
+    assert row.target == ThreadRef(HERE, "k")
 
 
 def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() -> None:
@@ -346,7 +346,7 @@ def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() 
     assert (row.reason, row.also) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM), drafts=unsent)))
-    assert (row.reason, row.also, row.about) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
+    assert (row.reason, row.also, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
 
 def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -> None:
@@ -370,9 +370,9 @@ def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -
         "new replies",
         "unsent draft",
     ]
-    assert [row.about for row in rows[2:4]] == [ThreadRef(HERE, "k2"), ThreadRef(HERE, "k1")]
+    assert [row.target for row in rows[2:4]] == [ThreadRef(HERE, "k2"), ThreadRef(HERE, "k1")]
     assert [REASONS.index(row.reason) for row in rows] == sorted(REASONS.index(row.reason) for row in rows)
-    assert (rows[0].about, rows[-1].about) == (WriteRef("e1"), DraftRef("page s p - r1 1"))
+    assert (rows[0].target, rows[-1].target) == (WriteRef("e1"), DraftRef("page s p - r1 1"))
     assert len({row.key for row in rows}) == len(rows)
 
 
@@ -458,17 +458,17 @@ def test_only_places_where_something_came_are_looked_through_again() -> None:
     roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}
     replies: dict[Discussion, Any] = {at: {f"of {at.space_id}": (reply(TOM),)} for at in (HERE, other)}
     about = known(spaces=spaces, threads=roots, replies=replies)
-    made = BuiltRows()
+    made = ReasonCache()
     first = inbox_of(about, made)
-    assert (len(first.rows), made.built) == (2, 2)
+    assert (len(first.rows), made.searched) == (2, 2)
     assert inbox_of(replace(about, replies={at: dict(each) for at, each in replies.items()}), made) == first
-    assert made.built == 2
+    assert made.searched == 2
     more = replace(about, replies={**replies, other: {"of t": (reply(TOM), reply(ADA, name="a2"))}})
     assert inbox_of(more, made) == inbox_of(more)
-    assert made.built == 3
+    assert made.searched == 3
     answered = replace(more, entries=(entry(new_reply("of s")),))
     assert inbox_of(answered, made) == inbox_of(answered)
-    assert made.built == 4
+    assert made.searched == 4
     renamed = replace(answered, spaces={**spaces, "t": spaces["t"].model_copy(update={"title": "Guide"})})
     assert inbox_of(renamed, made) == inbox_of(renamed)
     assert inbox_of(replace(renamed, me=TOM), made) == inbox_of(replace(renamed, me=TOM))

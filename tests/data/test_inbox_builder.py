@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 import pytest
 
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data.inbox import DraftRef, Row, Thing, ThreadRef, WriteRef
-from octavo.data.inbox_builder import packed, unpacked
+from octavo.data.inbox import DraftRef, InboxRow, RowTarget, ThreadRef, WriteRef
+from octavo.data.inbox_builder import pack_rows, unpack_rows
 
 HERE = SpaceRef(space_id="s")
 AT = ChangeRequestRef(space_id="s", change_request_id="c")
 
 
-def row(about: Thing, moment: datetime | None = None) -> Row:
-    return Row(
+def row(about: RowTarget, moment: datetime | None = None) -> InboxRow:
+    return InboxRow(
         "k", "mentioned", ("unsent draft",), "Tom mentioned you", "Is \ud800 “so”?", "Handbook", moment, "s", about, "x"
     )
 
@@ -23,13 +23,13 @@ def row(about: Thing, moment: datetime | None = None) -> Row:
 @pytest.mark.parametrize(
     "about", [AT, ThreadRef(HERE, "k1"), ThreadRef(AT, "k1"), DraftRef("reply s c k1"), WriteRef("e1")]
 )
-def test_a_row_is_the_same_after_it_was_kept(about: Thing) -> None:
+def test_a_row_is_the_same_after_it_was_kept(about: RowTarget) -> None:
     rows = (row(about), row(about, datetime(2026, 11, 23, 8, 30, 1, 250_000, UTC)))
-    assert unpacked(packed(rows)) == rows
+    assert unpack_rows(pack_rows(rows)) == rows
 
 
 @pytest.mark.parametrize(
-    "kept", [b"", b"{", b"[1]", b'[{"about": ["moon"]}]', packed((row(AT),)).replace(b"mentioned", b"dreamt of")]
+    "kept", [b"", b"{", b"[1]", b'[{"about": ["moon"]}]', pack_rows((row(AT),)).replace(b"mentioned", b"dreamt of")]
 )
 def test_what_cannot_be_read_is_no_row(kept: bytes) -> None:
-    assert unpacked(kept) == ()
+    assert unpack_rows(kept) == ()

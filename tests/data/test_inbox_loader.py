@@ -25,7 +25,7 @@ from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.queries import change_requests_of
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
-from octavo.data.sync_queue import BACKGROUND, GIVE_UP
+from octavo.data.sync_queue import MAX_BACKGROUND, MAX_FAILURES
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from tests.data.conftest import ByHand
@@ -78,7 +78,7 @@ async def follow(inbox: InboxLoader) -> View:
 
 async def look_again(inbox: InboxLoader, view: View) -> None:
     await inbox.refresh()
-    assert view.now == inbox.now()
+    assert view.now == inbox.snapshot()
 
 
 async def opened(ask: Ask, here: SpaceRef, by: str = "ada", subject: str = "Rotate") -> ChangeRequestRef:
@@ -131,7 +131,7 @@ async def test_what_others_do_makes_rows(inbox: InboxLoader, ask: Ask, here: Spa
     named = await ask(comments.Create(at=here, page="intro", body=says(MENTION)), "zoe")
     on_mine = await ask(comments.Create(at=mine, body=says("Too long.")), "tom")
     view = await follow(inbox)
-    assert [(row.reason, row.about) for row in view.now.rows] == [
+    assert [(row.reason, row.target) for row in view.now.rows] == [
         ("review requested", asked_of_mia),
         ("approved", mine),
         ("new replies", ThreadRef(here, thread.id)),
@@ -140,7 +140,7 @@ async def test_what_others_do_makes_rows(inbox: InboxLoader, ask: Ask, here: Spa
     ]
     assert view.now.unknown.words == ""
     assert view.now.failed == ()
-    assert (view.now.asked, view.now.of, view.now.is_loading) == (view.now.of, view.now.of, False)
+    assert (view.now.fetched, view.now.due, view.now.is_loading) == (view.now.due, view.now.due, False)
 
 
 async def test_a_team_of_mine_is_known(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
@@ -175,7 +175,7 @@ async def test_a_turn_asks_for_what_moved(
     await ask(reviews.Request(at=ats[7], users=("mia",)))
     asked(gate)
     await look_again(inbox, view)
-    assert [(row.reason, row.about) for row in view.now.rows] == [("review requested", ats[7])]
+    assert [(row.reason, row.target) for row in view.now.rows] == [("review requested", ats[7])]
     assert asked(gate).total() <= 12
 
 
@@ -252,7 +252,7 @@ async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
     assert view.now.is_loading
     gate.let_go()
     await later.refresh()
-    assert later.now().rows == rows
+    assert later.snapshot().rows == rows
     counted = asked(gate)
     assert counted == {"spaces.List": 1, "change_requests.ListOfOrganization": 2}, (
         "the few that may have moved can wait"
@@ -296,7 +296,7 @@ async def test_what_fails_is_said_and_the_rest_is_there(
     await look_again(inbox, view)
     gate.errors.clear()
     assert view.reasons() == ["mentioned"]
-    assert {each.why for each in view.now.failed} == {"Can't reach the server."}
+    assert {each.cause for each in view.now.failed} == {"Can't reach the server."}
     await look_again(inbox, view)
     assert view.now.failed == ()
 
@@ -311,7 +311,7 @@ async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
     for each in kinds:
         platform.refuse_next(each, 503, "The harbour master says no.", times=100)
     view = await follow(inbox)
-    assert 0 < sum(isinstance(op, kinds) for op in gate.asked) <= GIVE_UP + BACKGROUND
+    assert 0 < sum(isinstance(op, kinds) for op in gate.asked) <= MAX_FAILURES + MAX_BACKGROUND
     assert view.now.failed
     platform._refusals.clear()
     await look_again(inbox, view)
@@ -325,7 +325,7 @@ async def test_one_answer_that_the_server_fails_at_keeps_no_other_away(
     await ask(comments.Create(at=places[0], body=says("Hm.")), "tom")
     platform.refuse_next(comments.List, 500, "The harbour master says no.", times=4)
     view = await follow(inbox)
-    assert [each.what for each in view.now.failed] == ["threads"]
+    assert [each.label for each in view.now.failed] == ["threads"]
     assert view.now.unknown == Unknown(places=1)
 
 
@@ -397,7 +397,7 @@ async def test_a_list_that_moved_leaves_the_replies_that_are_kept(
     later = InboxLoader(Live(gate, shelf, outbox, now=clock), drafts, acme)
     leave = later.subscribe(View())
     await later.refresh()
-    assert len(later.now().rows) == 5
+    assert len(later.snapshot().rows) == 5
     counted = asked(gate)
     assert (counted["comments.List"], counted["comments.ListReplies"]) == (1, 0)
     leave()
@@ -412,7 +412,7 @@ async def test_responses_in_memory_share_people_and_have_replies_in_brief(ask: A
     responses = InboxResponses()
     loaded = (await ask(threads)).items
     responses.new = {"t": (threads, loaded), "r": (replies, (await ask(replies)).items)}
-    assert responses.put(responses.reduced(responses.take_new()))
+    assert responses.put(responses.reduce(responses.take_new()))
     one, other = before = responses.values["t"]
     assert one.posted_by is other.posted_by
     assert one.permissions is other.permissions
@@ -421,7 +421,7 @@ async def test_responses_in_memory_share_people_and_have_replies_in_brief(ask: A
     assert isinstance(reply, MessageFacts)
     assert (reply.by, reply.text, reply.posted_at is not None) == ("tom", "So.", True)
     responses.new = {"t": (threads, (await ask(threads)).items)}
-    assert not responses.put(responses.reduced(responses.take_new())), "nothing differs"
+    assert not responses.put(responses.reduce(responses.take_new())), "nothing differs"
     assert responses.values["t"] is before
 
 
@@ -432,8 +432,8 @@ async def test_complete_responses_do_not_stay_in_memory(
         at = await opened(ask, here, subject=f"n{number}")
         await ask(comments.Create(at=at, body=says("Hm.")), "tom")
     await follow(inbox)
-    await live.settled()
-    assert {type(answer.op) for answer in live._answers.values()}.isdisjoint((comments.List, reviews.List))
+    await live.wait_idle()
+    assert {type(answer.op) for answer in live._responses.values()}.isdisjoint((comments.List, reviews.List))
 
 
 async def test_responses_are_read_from_disk_once(
@@ -443,7 +443,7 @@ async def test_responses_are_read_from_disk_once(
     view = await follow(inbox)
     assert url_of(comments.List, here) in shelf.versions
     read: list[object] = []
-    monkeypatch.setattr(shelf, "decoded", lambda op, *body: read.append(op))
+    monkeypatch.setattr(shelf, "decode", lambda op, *body: read.append(op))
     await look_again(inbox, view)
     assert not read, "they were fetched in this run"
 
@@ -451,14 +451,14 @@ async def test_responses_are_read_from_disk_once(
 async def test_remaining_replies_are_loaded_after_the_round(
     inbox: InboxLoader, live: Live, ask: Ask, gate: Gate, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_plan, "OTHERS_AT_ONCE", 2)
-    monkeypatch.setattr(sync_queue, "SPACING", timedelta())
+    monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 2)
+    monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
     for _ in range(7):
         thread = await ask(comments.Create(at=here, body=says("Hm.")), "zoe")
         await ask(comments.CreateReply(at=here, comment_id=thread.id, body=says(MENTION)), "tom")
     view = View()
     inbox.subscribe(view)
-    while not view.now.of or view.now.is_loading:
+    while not view.now.due or view.now.is_loading:
         view.is_shown.clear()
         await view.is_shown.wait()
         if view.now.rows and not view.now.is_loading:
@@ -483,7 +483,7 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(await ask(spaces.Get(at=here)))
-    await offline.rested()
+    await offline.wait_idle()
     found = asked(gate)
     assert (found["reviews.List"], found["reviews.ListRequested"], found["comments.List"]) == (0, 0, 3), (
         "of the threads all, of the space and of each change request: the inbox reads the open ones"
@@ -506,7 +506,7 @@ async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetch
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(await ask(spaces.Get(at=here)))
-    await offline.rested()
+    await offline.wait_idle()
     assert asked(gate)["reviews.List"]
     await live.refresh(change_requests_of(ACME.organization_id, "open"))
     while inbox.is_loading:  # noqa: ASYNC110  # nothing tells when a turn ends

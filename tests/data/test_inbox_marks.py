@@ -9,16 +9,18 @@ import pytest
 
 from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import Row
+from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import MOST_MARKS, InboxMarks, snooze_until
 from octavo.data.state_db import STEPS, NotSaved, StateDb
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
 
 
-def row(key: str = "a", stamp: str = "1") -> Row:
+def row(key: str = "a", stamp: str = "1") -> InboxRow:
     at = ChangeRequestRef(space_id="s", change_request_id=key)
-    return Row(key, "review requested", (), "review requested", f"#{key} Rotate", "Handbook", START, "s", at, stamp)
+    return InboxRow(
+        key, "review requested", (), "review requested", f"#{key} Rotate", "Handbook", START, "s", at, stamp
+    )
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def marks(state: StateDb) -> InboxMarks:
     return InboxMarks(state)
 
 
-def here(marks: InboxMarks, *rows: Row) -> list[str]:
+def here(marks: InboxMarks, *rows: InboxRow) -> list[str]:
     return [each.key for each in marks.sort(rows).here]
 
 

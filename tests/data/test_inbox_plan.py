@@ -16,7 +16,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.api.users import Contributor, User
 from octavo.data import inbox_plan
-from octavo.data.inbox_plan import FinishedWrite, InboxPlan, reply_wants
+from octavo.data.inbox_plan import FinishedWrite, InboxPlanner, reply_wants
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.sync_queue import Rank, Version, Want, is_due
 from octavo.data.syncer import RoundKind
@@ -35,7 +35,9 @@ class Disk:
         self.versions: dict[str, Version] = {}
         self.now = START + timedelta(hours=1)
         self.responses = InboxResponses()
-        self.plan = InboxPlan(OrganizationRef(organization_id="o"), self.responses, self.versions.get, lambda: self.now)
+        self.plan = InboxPlanner(
+            OrganizationRef(organization_id="o"), self.responses, self.versions.get, lambda: self.now
+        )
         self.plan.me = "mia"
 
     def wants(self, round_kind: RoundKind) -> dict[str, Want]:
@@ -49,7 +51,7 @@ class Disk:
         self.versions[want.url] = Version(want.stamp, self.now)
         value = value if value is not None else ListPage[Comment](items=())
         found = list(self.plan.follow(want, value))
-        self.responses.put(self.responses.reduced(self.responses.take_new()))
+        self.responses.put(self.responses.reduce(self.responses.take_new()))
         return found
 
 
@@ -58,7 +60,7 @@ def thread(name: str, by: User = TOM, replies: int = 0) -> Comment:
 
 
 def space_of(want: Want) -> str:
-    return inbox_plan.place_of(want).space_id
+    return inbox_plan.discussion_of(want).space_id
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def space_of(want: Want) -> str:
 def test_long_lists_of_threads_leave_less_room_for_others(
     pages: dict[str, int], fetched: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.data.inbox_responses.MOST", 1)
+    monkeypatch.setattr("octavo.data.inbox_responses.PAGE_LIMIT", 1)
     disk, minutes = Disk(), count()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in NEAR + FAR), (), ())
     for want in disk.due("start"):
@@ -108,7 +110,7 @@ def test_each_round_rechecks_the_reviews_and_reviewers_of_one_change_request() -
         disk.now += timedelta(minutes=1)
         due = disk.due("poll")
         assert len(due) == 2
-        (at,) = {inbox_plan.place_of(want) for want in due}
+        (at,) = {inbox_plan.discussion_of(want) for want in due}
         seen.append(at)
         for want in due:
             disk.fetch(want)
@@ -116,7 +118,7 @@ def test_each_round_rechecks_the_reviews_and_reviewers_of_one_change_request() -
 
 
 def test_only_so_many_threads_of_others_are_needed_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inbox_plan, "OTHERS_AT_ONCE", 3)
+    monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 3)
     disk = Disk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
     page = ListPage[Comment](items=tuple(thread(f"k{n}", replies=1) for n in range(4)))
@@ -140,10 +142,10 @@ def test_places_with_a_write_in_flight_are_wanted_as_they_are_on_disk() -> None:
     for want in disk.due("start"):
         disk.fetch(want)
     disk.plan.lists = ((Space(id="a", comments=2), Space(id="b", comments=2), Space(id="c", comments=1)), (), ())
-    disk.plan.busy = frozenset({at, SpaceRef(space_id="c")})
+    disk.plan.busy_places = frozenset({at, SpaceRef(space_id="c")})
     assert [space_of(want) for want in disk.due("moved")] == ["b"]
     assert [space_of(want) for want in disk.wants("moved").values() if want.label == "threads"] == ["a", "b"]
-    disk.plan.busy = frozenset()
+    disk.plan.busy_places = frozenset()
     assert [space_of(want) for want in disk.due("moved")] == ["a", "b", "c"]
 
 

@@ -37,7 +37,7 @@ async def test_a_screen_is_told_at_once_and_again_when_the_answer_is_here(
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
     assert screen.seen == [Snapshot(loading=True)]
-    await live.settled()
+    await live.wait_idle()
     assert len(screen.seen) == 2
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", False, clock())
 
@@ -53,7 +53,7 @@ async def test_what_was_known_is_shown_at_the_next_start(
     screen = Screen()
     later.watch(spaces.Get(at=here), screen)
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", True, read_at)
-    await later.settled()
+    await later.wait_idle()
     assert screen.now.fetched_at == clock()
 
 
@@ -67,12 +67,12 @@ async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
     async def read_anew() -> StoredResponse:
         clock.forward(seconds=3601.234567)
         value = await live.fetch(op, rank=rank)
-        live.let_go(op)
+        live.release(op)
         shelf.flush()
         (kept,) = shelf.responses_after(0, 10)
-        assert kept.kept_at == clock()
+        assert kept.stored_at == clock()
         assert live.peek(op).value == value
-        live.let_go(op)
+        live.release(op)
         return kept
 
     for number in range(3):
@@ -93,12 +93,12 @@ async def test_an_answer_that_was_let_go_is_on_the_shelf_and_one_that_is_watched
     op = spaces.Get(at=here)
     value = await live.fetch(op)
     leave = live.watch(op, Screen())
-    await live.settled()
+    await live.wait_idle()
     watched = live.peek(op).value
-    live.let_go(op)
+    live.release(op)
     assert live.peek(op).value is watched
     leave()
-    live.let_go(op)
+    live.release(op)
     shelf.flush()
     gate.asked.clear()
     assert live.peek(op).value == value
@@ -119,7 +119,7 @@ async def test_an_error_that_is_kept_holds_nobody_who_asked(live: Live, gate: Ga
 async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert (screen.now.value.title, str(screen.now.error), screen.now.loading) == (
@@ -139,13 +139,13 @@ async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_any
     live.watch(spaces.Get(at=here), first)
     live.watch(threads(here), second)
     leave = live.watch(content.ListPages(at=here), left)
-    await live.settled()
+    await live.wait_idle()
     leave()
     assert isinstance(first.now.error, NotSent)
     assert isinstance(second.now.error, NotSent)
     gate.asked.clear()
-    await live.look_again(live.watched[0])
-    await live.settled()
+    await live.refetch(live.watched[0])
+    await live.wait_idle()
     assert [each.now.error for each in (first, second)] == [None, None]
     assert second.now.value is not None
     assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
@@ -156,12 +156,12 @@ async def test_a_refresh_that_did_not_reach_the_server_is_repeated_once_the_serv
 ) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert isinstance(screen.now.error, NotSent)
     await live.fetch(threads(here))
-    await live.settled()
+    await live.wait_idle()
     after = screen.now
     assert (after.error, after.loading) == (None, False)
 
@@ -170,7 +170,7 @@ async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here
     gate.errors.append(NotSent("Can't reach the server."))
     screen = Screen()
     live.watch(threads(here), screen)
-    await live.settled()
+    await live.wait_idle()
     assert screen.now.value is None
     assert isinstance(screen.now.error, Unreachable)
 
@@ -184,7 +184,7 @@ async def test_a_refresh_shares_the_request_that_runs(live: Live, gate: Gate, he
     callers.pop().cancel()
     gate.let_go()
     assert [each.title for each in await asyncio.gather(*callers)] == ["Handbook"] * 2
-    await live.settled()
+    await live.wait_idle()
     assert screen.now.value.title == "Handbook"
     assert len(gate.asked) == 1
 
@@ -209,7 +209,7 @@ async def test_response_that_left_before_a_write_is_fetched_once_more(
     await answered.wait()
     await live.write(new(here))
     held.set()
-    await live.settled()
+    await live.wait_idle()
     found = [screen.now.value] if is_watched else await asyncio.gather(*callers)
     assert [each.comments for each in found] == [1]
     assert len([each for each in gate.asked if each == read]) == 2
@@ -219,7 +219,7 @@ async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> N
     one, two = Screen(), Screen()
     live.watch(spaces.Get(at=here), one)
     live.watch(spaces.Get(at=here), two)
-    await live.settled()
+    await live.wait_idle()
     assert one.now == two.now
     assert len(gate.asked) == 1
 
@@ -227,7 +227,7 @@ async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> N
 async def test_who_left_is_told_no_more(live: Live, here: SpaceRef) -> None:
     screen = Screen()
     leave = live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     leave()
     leave()
     await live.refresh(spaces.Get(at=here))
@@ -244,7 +244,7 @@ async def test_peek_asks_nobody(live: Live, gate: Gate, here: SpaceRef) -> None:
 async def test_fetch_raises_and_shows(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     gate.errors.append(Lost("The connection broke."))
     with pytest.raises(Lost):
         await live.fetch(spaces.Get(at=here))
@@ -258,7 +258,7 @@ async def test_a_revision_is_read_once_and_for_ever(
     tree = content.ListPages(at=RevisionRef(space_id=here.space_id, revision_id=revision or ""))
     screen = Screen()
     live.watch(tree, screen)
-    await live.settled()
+    await live.wait_idle()
     shelf.flush()
     asked = len(gate.asked)
     again = Screen()
@@ -284,7 +284,7 @@ class TestLeaving:
         await ticks()
         assert gate.waiting == 0
         assert live.peek(spaces.Get(at=here)) == Snapshot()
-        await live.settled()
+        await live.wait_idle()
 
     @pytest.mark.parametrize("after", [0, 1, 2, 3])
     async def test_who_comes_back_gets_an_answer(self, after: int, live: Live, gate: Gate, here: SpaceRef) -> None:
@@ -298,17 +298,17 @@ class TestLeaving:
         assert screen.now.loading
         await ticks()
         gate.let_go()
-        await live.settled()
+        await live.wait_idle()
         assert (screen.now.value.title, screen.now.loading) == ("Handbook", False)
         assert len(gate.asked) == (2 if after else 1)
 
     async def test_who_left_at_once_gets_an_answer_later(self, live: Live, here: SpaceRef) -> None:
         live.watch(spaces.Get(at=here), Screen())()
-        await live.settled()
+        await live.wait_idle()
         assert not live.peek(spaces.Get(at=here)).loading
         screen = Screen()
         live.watch(spaces.Get(at=here), screen)
-        await live.settled()
+        await live.wait_idle()
         assert screen.now.value.title == "Handbook"
 
     async def test_who_waits_for_the_answer_still_gets_it(self, live: Live, gate: Gate, here: SpaceRef) -> None:
@@ -344,26 +344,26 @@ class TestPages:
         screen = Screen()
         op = threads(many, limit=3, order="asc")
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         assert screen.texts == ["Comment 0", "Comment 1", "Comment 2"]
-        await live.more(op)
+        await live.fetch_next_page(op)
         assert len(screen.texts) == 6
-        await live.more(op)
+        await live.fetch_next_page(op)
         assert screen.texts == [f"Comment {number}" for number in range(7)]
         assert screen.now.value.next is None
 
     async def test_at_the_end_nobody_is_asked(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         op = threads(many)
         await live.refresh(op)
-        await live.more(op)
+        await live.fetch_next_page(op)
         assert len(gate.asked) == 1
 
     async def test_a_refresh_reads_as_much_again(self, live: Live, ask: Ask, many: SpaceRef) -> None:
         screen = Screen()
         op = threads(many, limit=3)
         live.watch(op, screen)
-        await live.settled()
-        await live.more(op)
+        await live.wait_idle()
+        await live.fetch_next_page(op)
         await ask(new(many, "Newest"))
         await live.refresh(op)
         assert screen.texts == ["Newest", *(f"Comment {number}" for number in (6, 5, 4, 3, 2))]
@@ -371,7 +371,7 @@ class TestPages:
     async def test_two_wishes_for_more_are_one(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         op = threads(many, limit=2)
         await live.refresh(op)
-        await asyncio.gather(live.more(op), live.more(op), live.more(op))
+        await asyncio.gather(live.fetch_next_page(op), live.fetch_next_page(op), live.fetch_next_page(op))
         assert len(live.peek(op).value.items) == 4  # type: ignore[union-attr]  # it was loaded
         assert len(gate.asked) == 2
 
@@ -379,11 +379,11 @@ class TestPages:
         screen = Screen()
         op = threads(many, limit=2)
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         gate.hold()
         refresh = asyncio.create_task(live.refresh(op))
         await asyncio.sleep(0)
-        more = asyncio.create_task(live.more(op))
+        more = asyncio.create_task(live.fetch_next_page(op))
         await asyncio.sleep(0)
         gate.let_go()
         await asyncio.gather(refresh, more)
@@ -391,8 +391,8 @@ class TestPages:
 
     async def test_watcher_of_many_items_gets_all_pages(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         screen, op = Screen(), threads(many, limit=2)
-        live.watch(op, screen, most=100)
-        await live.settled()
+        live.watch(op, screen, min_items=100)
+        await live.wait_idle()
         assert (len(screen.texts), screen.now.value.next) == (7, None)
         assert len(gate.asked) == 4
 
@@ -400,17 +400,17 @@ class TestPages:
         self, live: Live, gate: Gate, many: SpaceRef
     ) -> None:
         screen, op = Screen(), threads(many, limit=2)
-        live.watch(op, screen, most=3)
-        await live.settled()
+        live.watch(op, screen, min_items=3)
+        await live.wait_idle()
         assert (len(screen.texts), len(gate.asked)) == (4, 2)
-        live.watch(op, Screen(), most=5, anew=False)
-        await live.settled()
+        live.watch(op, Screen(), min_items=5, refetch=False)
+        await live.wait_idle()
         assert (len(screen.texts), len(gate.asked)) == (6, 3), "the most that any of them wants"
 
     async def test_nothing_is_read_on_for_a_watcher_that_left(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         screen, op = Screen(), threads(many, limit=2)
         live.watch(op, screen)
-        leave = live.watch(op, Screen(), most=100)
+        leave = live.watch(op, Screen(), min_items=100)
         gate.hold()
         while not gate.waiting:  # noqa: ASYNC110  # nothing tells when a request is held
             await asyncio.sleep(0)
@@ -419,7 +419,7 @@ class TestPages:
             await asyncio.sleep(0)
         leave()
         gate.let_go()
-        await live.settled()
+        await live.wait_idle()
         assert (len(gate.asked), len(screen.texts), screen.now.loading) == (2, 2, False)
         await live.refresh(op)
         assert len(gate.asked) == 3, "a refresh reads no page that was given up"
@@ -429,13 +429,13 @@ class TestPages:
     ) -> None:
         screen, op = Screen(), threads(many, limit=2)
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         gate.errors.append(Lost("The connection broke."))
-        live.watch(op, Screen(), most=100, anew=False)
-        await live.settled()
+        live.watch(op, Screen(), min_items=100, refetch=False)
+        await live.wait_idle()
         assert (len(screen.texts), str(screen.now.error), len(gate.asked)) == (2, "The connection broke.", 2)
         await live.refresh(op)
-        await live.settled()
+        await live.wait_idle()
         assert (len(screen.texts), screen.now.error) == (7, None)
 
     async def test_two_callers_who_read_on_share_the_pages_and_both_get_the_whole_list(
@@ -446,7 +446,7 @@ class TestPages:
         seen: list[int] = []
 
         async def read() -> None:
-            await live.read_on(op, 100)
+            await live.fetch_pages(op, 100)
             seen.append(len(live.peek(op).value.items))  # type: ignore[union-attr]  # it was loaded
 
         await asyncio.gather(read(), read())
@@ -457,9 +457,9 @@ class TestPages:
     ) -> None:
         screen, op = Screen(), threads(many, limit=2)
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         gate.hold()
-        more = asyncio.create_task(live.more(op))
+        more = asyncio.create_task(live.fetch_next_page(op))
         while not gate.waiting:  # noqa: ASYNC110  # as above
             await asyncio.sleep(0)
         refresh = asyncio.create_task(live.refresh(op))
@@ -476,11 +476,11 @@ class TestPages:
         screen = Screen()
         op = threads(many, limit=3)
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         gate.errors.append(Lost("The connection broke."))
-        await live.more(op)
+        await live.fetch_next_page(op)
         assert (len(screen.texts), str(screen.now.error)) == (3, "The connection broke.")
-        await live.more(op)
+        await live.fetch_next_page(op)
         assert (len(screen.texts), screen.now.error) == (6, None)
 
     async def test_an_empty_page_is_not_the_end_and_a_circle_is(self, shelf: ResponseCache, outbox: ByHand) -> None:
@@ -494,9 +494,9 @@ class TestPages:
         screen = Screen()
         live = Live(Book(book), shelf, outbox)
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         assert [each.id for each in screen.now.value.items] == ["docs"]
-        await live.more(op)
+        await live.fetch_next_page(op)
         assert isinstance(screen.now.error, PaginationError)
         assert [each.id for each in screen.now.value.items] == ["docs"]
 
@@ -510,7 +510,7 @@ class TestPages:
         screen = Screen()
         live = Live(Book({**empty, None: empty["0"]}), shelf, outbox)
         live.watch(op, screen)
-        await live.settled()
+        await live.wait_idle()
         assert isinstance(screen.now.error, PaginationError)
         assert "sent no new items" in str(screen.now.error)
 
@@ -538,7 +538,7 @@ async def test_a_long_answer_is_decoded_behind(
     gate.errors.append(NotSent("Can't reach the server."))
     later.watch(content.ListPages(at=at), screen)
     assert (screen.now.value, screen.now.loading) == (None, True)
-    await later.settled()
+    await later.wait_idle()
     assert len(screen.now.value.pages) == 2000
     shelf.close()
 
@@ -551,7 +551,7 @@ async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_ch
     there = RevisionRef(space_id="docs", revision_id="r")
     pages: dict[str | None, Any] = {None: content.PageTree(pages=()).model_copy(update=in_part)}
     live = Live(Book(pages), shelf, outbox)
-    live.left_out.add(lambda op, unreadable: told.append((type(op).__name__, unreadable)))
+    live.unreadable_items.add(lambda op, unreadable: told.append((type(op).__name__, unreadable)))
     now, then = content.ListPages(at=SpaceRef(space_id="docs")), content.ListPages(at=there)
     await live.refresh(now)
     await live.refresh(then)
@@ -567,8 +567,8 @@ async def test_what_a_list_has_twice_is_shown_once(shelf: ResponseCache, outbox:
     pages = {None: ListPage[Space](items=docs, next=Next(page="c1")), "c1": ListPage[Space](items=more)}
     live = Live(Book(pages), shelf, outbox)
     live.watch(op, screen)
-    await live.settled()
-    await live.more(op)
+    await live.wait_idle()
+    await live.fetch_next_page(op)
     assert screen.now.value.items == (docs[0], more[0])
 
 
@@ -576,9 +576,9 @@ async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
     live = Live(Book({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), shelf, outbox)
     live.watch(op, screen)
-    await live.settled()
+    await live.wait_idle()
     assert screen.now.error is None
-    await live.more(op)
+    await live.fetch_next_page(op)
     assert [each.id for each in screen.now.value.items] == ["docs"]
     assert str(screen.now.error) == (
         "Could not load the whole list: the server sent an invalid cursor. Only 1 item could be loaded."
@@ -592,12 +592,12 @@ async def test_a_list_that_was_read_whole_is_whole_at_the_next_start_and_stays_s
         await ask(new(here, f"No. {number}"))
     op = threads(here, limit=2)
     await live.refresh(op)
-    await live.more(op)
+    await live.fetch_next_page(op)
     shelf.flush()
     later = Live(gate, shelf, outbox, now=clock)
     screen = Screen()
     later.watch(op, screen)
-    await later.settled()
+    await later.wait_idle()
     assert {len(each.value.items) for each in screen.seen} == {3}
     await later.close()
 
@@ -641,14 +641,14 @@ async def test_an_answer_that_came_as_it_was_is_not_kept_anew(
     live = Live(gate, shelf, outbox, now=clock)
     op = threads(here)
     live.watch(op, Screen())
-    await live.settled()
+    await live.wait_idle()
     shelf.flush()
     (before,) = shelf.responses_after(0, 10)
     clock.forward(hours=1)
     await live.refresh(op)
     shelf.flush()
     (after,) = shelf.responses_after(0, 10)
-    assert (after.number, after.kept_at) == (before.number, clock())
+    assert (after.number, after.stored_at) == (before.number, clock())
     await ask(new(here))
     await live.refresh(op)
     shelf.flush()

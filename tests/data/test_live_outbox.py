@@ -24,12 +24,12 @@ class TestTheOutbox:
     ) -> None:
         screen = Screen()
         live.watch(threads(here), screen)
-        await live.settled()
+        await live.wait_idle()
         entry = await outbox.add(new(here), action="comment")
         assert (screen.now.value.items[0].id, screen.now.pending) == (entry.created_id, 1)
         clock.forward(seconds=5)
         await outbox.run_dry()
-        await live.settled()
+        await live.wait_idle()
         assert (screen.texts, screen.now.pending) == (["Hello"], 0)
         assert screen.now.value.items[0].id != entry.created_id
         first = next(number for number, each in enumerate(screen.seen) if each.value and each.value.items)
@@ -38,18 +38,18 @@ class TestTheOutbox:
     async def test_counters_follow(self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
         screen = Screen()
         live.watch(spaces.Get(at=here), screen)
-        await live.settled()
+        await live.wait_idle()
         await outbox.add(new(here), action="comment")
         assert (screen.now.value.comments, screen.now.pending) == (1, 1)
         clock.forward(seconds=5)
         await outbox.run_dry()
-        await live.settled()
+        await live.wait_idle()
         assert (screen.now.value.comments, screen.now.pending) == (1, 0)
 
     async def test_undo_takes_it_away(self, live: Live, outbox: ByHand, here: SpaceRef) -> None:
         screen = Screen()
         live.watch(threads(here), screen)
-        await live.settled()
+        await live.wait_idle()
         await outbox.add(new(here), action="comment")
         await outbox.undo()
         assert (screen.texts, screen.now.pending) == ([], 0)
@@ -60,7 +60,7 @@ class TestTheOutbox:
         about = await ask(new(here, "Right?"), "mia")
         screen = Screen()
         live.watch(threads(here, status="open"), screen)
-        await live.settled()
+        await live.wait_idle()
         await outbox.add(comments.Update(at=here, comment_id=about.id, resolved=True), action="resolve the thread")
         assert screen.texts == []
         assert outbox.entries[0].basis.is_open
@@ -79,7 +79,7 @@ class TestTheOutbox:
         screen = Screen()
         later = Live(gate, shelf, outbox, now=clock)
         later.watch(threads(here), screen)
-        await later.settled()
+        await later.wait_idle()
         assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
 
     async def test_a_thread_without_a_name_has_its_replies(
@@ -88,7 +88,7 @@ class TestTheOutbox:
         entry = await outbox.add(new(here), action="comment")
         screen = Screen()
         live.watch(comments.ListReplies(at=here, comment_id=entry.created_id), screen)
-        await live.settled()
+        await live.wait_idle()
         answer = comments.CreateReply(at=here, comment_id=entry.created_id, body=Markdown(markdown="And more"))
         await outbox.add(answer, action="reply")
         assert screen.texts == ["And more"]

@@ -12,7 +12,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import Forbidden, Lost, NotSent
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
-from octavo.data.live import Live, reach
+from octavo.data.live import Live, affected_path
 from octavo.server.app import Platform
 from tests.data.screen import Screen
 from tests.data.sends import Gate
@@ -30,7 +30,7 @@ def user() -> str:
 async def test_an_edit_shows_at_once_and_then_the_answer(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     gate.hold()
     writing = asyncio.create_task(
         live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
@@ -39,7 +39,7 @@ async def test_an_edit_shows_at_once_and_then_the_answer(live: Live, gate: Gate,
     assert (screen.now.value.title, screen.now.pending) == ("Ahead", 1)
     gate.let_go()
     assert (await writing).title == "New"
-    await live.settled()
+    await live.wait_idle()
     assert (screen.now.value.title, screen.now.pending) == ("New", 0)
     assert "Handbook" not in [each.value.title for each in screen.seen[2:]], "Nothing flickers in between"
 
@@ -47,7 +47,7 @@ async def test_an_edit_shows_at_once_and_then_the_answer(live: Live, gate: Gate,
 async def test_it_is_taken_back_when_refused(live: Live, platform: Platform, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     platform.refuse_next(spaces.Update, 403, "Only administrators may rename a space.")
     with pytest.raises(Forbidden, match="Only administrators"):
         await live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("Ahead")))
@@ -58,20 +58,20 @@ async def test_it_is_taken_back_when_refused(live: Live, platform: Platform, her
 async def test_a_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     gate.hold()
     writing = asyncio.create_task(
         live.write(spaces.Update(at=here, title="New"), (spaces.Get(at=here), renamed("New")))
     )
     await asyncio.sleep(0)
-    gate.errors.append(NotSent("Can't reach the server."))
+    gate.errors.append(NotSent("Can't affected_path the server."))
     gate.let_go()
     await writing
-    await live.settled()
+    await live.wait_idle()
     assert (screen.now.value.title, screen.now.pending, str(screen.now.error)) == (
         "New",
         0,
-        "Can't reach the server.",
+        "Can't affected_path the server.",
     )
     await live.refresh(spaces.Get(at=here))
     assert screen.now.value.title == "New"
@@ -88,10 +88,10 @@ async def test_when_the_answer_is_lost_it_is_read_again(live: Live, here: SpaceR
     screen = Screen()
     live.send = Losing()
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     with pytest.raises(Lost):
         await live.write(spaces.Update(at=here, title="New"))
-    await live.settled()
+    await live.wait_idle()
     assert screen.now.value.title == "New"
 
 
@@ -108,22 +108,22 @@ async def test_when_nobody_waits_for_it_any_more_it_is_read_again(live: Live, he
     screen = Screen()
     live.send = send
     live.watch(spaces.Get(at=here), screen)
-    await live.settled()
+    await live.wait_idle()
     writing = asyncio.create_task(live.write(spaces.Update(at=here, title="New")))
     await arrived.wait()
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
-    await live.settled()
+    await live.wait_idle()
     assert screen.now.value.title == "New"
 
 
 async def test_lists_that_show_what_changed_are_read_again(live: Live, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
-    await live.settled()
+    await live.wait_idle()
     await live.write(spaces.Update(at=here, title="New"))
-    await live.settled()
+    await live.wait_idle()
     assert [each.title for each in screen.now.value.items] == ["New"]
 
 
@@ -136,7 +136,7 @@ def test_a_write_reaches_what_it_acts_on() -> None:
         "/v1/spaces/s/change-requests": change_requests.Create(at=space),
         "/v1/spaces/s/comments": comments.Create(at=space, body=Markdown(markdown="Hello")),
     }
-    assert {path: reach(op) for path, op in reaches.items()} == {path: path for path in reaches}
+    assert {path: affected_path(op) for path, op in reaches.items()} == {path: path for path in reaches}
     edit = content.Edit(at=request, changes=(content.DeletePage(page="p"),))
-    assert reach(edit) == "/v1/spaces/s/change-requests/c"
-    assert reach(spaces.Restore(at=space)) == "/v1/spaces/s"
+    assert affected_path(edit) == "/v1/spaces/s/change-requests/c"
+    assert affected_path(spaces.Restore(at=space)) == "/v1/spaces/s"

@@ -69,7 +69,7 @@ async def test_a_kept_space_is_read_whole(
     offline: OfflineSpaces, live: Live, gate: Gate, shelf: ResponseCache, space: Space, outbox: ByHand, clock: Clock
 ) -> None:
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     kept = offline.get(space.id)
     assert kept is not None
     assert (kept.state, kept.failed, kept.pages, kept.read_at) == ("kept", (), 2, clock())
@@ -109,10 +109,10 @@ async def test_only_what_moved_is_read_again(
     offline: OfflineSpaces, gate: Gate, space: Space, ask: Ask, clock: Clock
 ) -> None:
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     asked(gate)
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     quiet = asked(gate)
     assert not quiet["content.GetPage"]
     assert not quiet["comments.ListReplies"]
@@ -120,7 +120,7 @@ async def test_only_what_moved_is_read_again(
     thread = next(each for each in (await ask(comments.List(at=space.ref))).items if not each.replies)
     await ask(comments.CreateReply(at=space.ref, comment_id=thread.id, body=Markdown(markdown="I do.")), "ada")
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     assert asked(gate) - quiet == Counter({"comments.ListReplies": 1})
 
 
@@ -128,30 +128,30 @@ async def test_later_rounds_keep_the_copies_of_what_has_not_changed(
     offline: OfflineSpaces, shelf: ResponseCache, space: Space
 ) -> None:
     offline.add(space)
-    await offline.rested()
-    before = shelf.pinned(f"offline {space.id}")
+    await offline.wait_idle()
+    before = shelf.pinned_sizes(f"offline {space.id}")
     for _ in range(2):
         offline.add(space)
-        await offline.rested()
+        await offline.wait_idle()
         shelf.flush()
-        assert shelf.pinned(f"offline {space.id}") == before
+        assert shelf.pinned_sizes(f"offline {space.id}") == before
 
 
 async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
     offline: OfflineSpaces, live: Live, shelf: ResponseCache, space: Space, clock: Clock
 ) -> None:
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     clock.forward(days=200)
     tidy: Callable[..., None] = shelf._evict
     shelf._most_bytes = 10
     shelf._writer.submit(tidy).result()
     assert shelf.get(content.ListPages(at=space.ref)) is not None
-    assert len(shelf.pinned(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
+    assert len(shelf.pinned_sizes(f"offline {space.id}")) == (offline.get(space.id) or pytest.fail("it is kept")).of
     offline.remove(space.id)
     shelf.flush()
     assert shelf.get(content.ListPages(at=space.ref)) is None
-    assert not shelf.pinned(f"offline {space.id}")
+    assert not shelf.pinned_sizes(f"offline {space.id}")
     assert offline.all == ()
 
 
@@ -160,14 +160,14 @@ async def test_a_page_that_cannot_be_read_is_named_with_its_cause_and_tried_agai
 ) -> None:
     platform.refuse_next(content.GetPage, 501, "This page is of another world.")
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     kept = offline.get(space.id)
     assert kept is not None
     assert [each.what for each in kept.failed] == ["the page Intro"]
     assert "of another world" in kept.failed[0].why
     assert kept.read == kept.of - 1
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     kept = offline.get(space.id)
     assert kept is not None
     assert kept.failed == ()
@@ -197,7 +197,7 @@ async def test_it_goes_on_where_it_ended(
 
     live.send = Cut()
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     kept = offline.get(space.id)
     assert kept is not None
     assert (kept.state, "Nothing answers." in kept.why) == ("waiting", True)
@@ -207,7 +207,7 @@ async def test_it_goes_on_where_it_ended(
     again = OfflineSpaces(later, state)
     assert [each.id for each in again.all] == [space.id]
     again.begin()
-    await again.rested()
+    await again.wait_idle()
     assert pages
     assert asked(gate)["content.GetPage"] == 4 - len(pages), "what was read is not read again"
     kept = again.get(space.id)
@@ -222,13 +222,13 @@ async def test_a_space_one_may_no_longer_see_is_said_and_stays(
     offline: OfflineSpaces, space: Space, ask: Ask, shelf: ResponseCache, platform: Platform, how: str
 ) -> None:
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     if how == "deleted":
         await ask(spaces.Delete(at=space.ref))
     else:
         platform.refuse_next(spaces.Get, 403, "You may not see this space.")
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     kept = offline.get(space.id)
     assert kept is not None
     assert kept.state == "lost"
@@ -240,11 +240,11 @@ async def test_nothing_is_fetched_until_the_rate_limit_allows(
     outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
 ) -> None:
     low = [0.05]
-    live = Live(gate, shelf, outbox, now=clock, low=lambda: low[0])
+    live = Live(gate, shelf, outbox, now=clock, rate_limit_wait=lambda: low[0])
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     kept = offline.get(space.id)
     assert kept is not None
     assert (kept.state, kept.why) == ("waiting", "The server's rate limit is almost reached.")
@@ -268,7 +268,7 @@ async def test_what_anybody_waits_for_goes_before_all_of_it(
     offline = OfflineSpaces(live, state)
     offline.begin()
     offline.add(space)
-    await offline.rested()
+    await offline.wait_idle()
     assert len(waited_for) > 20
     assert not any(waited_for)
     waited_for.clear()
@@ -320,7 +320,7 @@ async def two(
     tmp_path: Path, gate: Gate, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Instance, Instance]]:
     """Two instances, of which the first is asked first."""
-    monkeypatch.setattr("octavo.data.offline_spaces.TAKE_OVER_EVERY", 0.01)
+    monkeypatch.setattr("octavo.data.offline_spaces.LOCK_CHECK_INTERVAL", 0.01)
     instances = Instance(tmp_path, gate, clock), Instance(tmp_path, gate, clock)
     yield instances
     for each in instances:
@@ -331,7 +331,7 @@ async def test_two_instances_fetch_each_response_of_a_space_once(two: tuple[Inst
     first, second = two
     first.offline.add(space)
     second.offline.add(space)
-    await first.offline.rested()
+    await first.offline.wait_idle()
     await second.sees(lambda: second.kept(space).state == "kept")
     assert second.gate.asked == []
     assert max(Counter(encode(op).url for op in first.gate.asked).values()) == 1
@@ -343,7 +343,7 @@ async def test_space_that_another_instance_has_downloaded_already_is_taken_over_
 ) -> None:
     first, second = two
     first.offline.add(space)
-    await first.offline.rested()
+    await first.offline.wait_idle()
     second.offline.add(space)  # before it has seen what the first has done
     await second.sees(lambda: second.kept(space).state == "kept")
     assert second.gate.asked == []
@@ -381,7 +381,7 @@ async def test_another_instance_takes_over_when_one_ends_and_fetches_only_the_re
 
     first.gate._send = cut
     first.offline.add(space)
-    await first.offline.rested()
+    await first.offline.wait_idle()
     await second.sees(lambda: second.offline.all)
     assert second.gate.asked == []
     first.shelf.flush()
@@ -399,14 +399,14 @@ async def test_space_that_one_instance_removes_is_gone_in_both(
 ) -> None:
     first, second = two
     first.offline.add(space)
-    await first.offline.rested()
+    await first.offline.wait_idle()
     await second.sees(lambda: second.offline.all and second.kept(space).state == "kept")
     two[by].offline.remove(space.id)
     for each in two:
         await each.sees(lambda each=each: not each.offline.all)  # type: ignore[misc]  # mypy infers no type for each=each
     first.shelf.flush()
     second.shelf.flush()
-    assert first.shelf.pinned(f"offline {space.id}") == {}
+    assert first.shelf.pinned_sizes(f"offline {space.id}") == {}
     assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # it has a folder
 
 
@@ -420,9 +420,9 @@ async def test_space_that_is_removed_while_another_instance_downloads_does_not_c
     second.offline.remove(space.id)
     await first.sees(lambda: not first.offline.all)
     first.gate.let_go()
-    await first.offline.rested()
+    await first.offline.wait_idle()
     first.shelf.flush()
-    assert first.shelf.pinned(f"offline {space.id}") == {}
+    assert first.shelf.pinned_sizes(f"offline {space.id}") == {}
     await second.sees(lambda: not second.offline.all)
 
 
@@ -432,7 +432,7 @@ async def test_space_that_another_instance_adds_is_downloaded_and_asked_for_agai
     first, second = two
     other = await ask(spaces.Get(at=(await space_with(ask, more="# More\n\nMuch more.")).ref))
     first.offline.add(space)
-    await first.offline.rested()
+    await first.offline.wait_idle()
     second.offline.add(other)
     await first.sees(lambda: first.offline.get(other.id) and first.kept(other).state == "kept")
     await second.sees(lambda: second.kept(other).state == "kept" and second.kept(space).state == "kept")

@@ -28,7 +28,7 @@ class Looker:
 
     def __init__(self, gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock) -> None:
         self.gate, self.clock = gate, clock
-        self.live = Live(gate, shelf, outbox, now=clock, low=self._low)
+        self.live = Live(gate, shelf, outbox, now=clock, rate_limit_wait=self._low)
         self.on_show: Sequence[Operation[Any]] = ()
         self.low_after: int | None = None
         """Requests after which the limits of the server run low."""
@@ -42,7 +42,7 @@ class Looker:
         for op in ops:
             self.screens[op] = Screen()
             self.live.watch(op, self.screens[op], rank=rank)
-        await self.live.settled()
+        await self.live.wait_idle()
 
     async def look(self) -> tuple[RemoteChanges, list[Operation[Any]]]:
         """What is new, and what was asked."""
@@ -167,7 +167,7 @@ async def test_it_looks_more_seldom_the_longer_nobody_types(looker: Looker, cloc
     assert await looks(timedelta(minutes=30)) == 14, "each two minutes"
     assert await looks(timedelta(minutes=90)) == 6, "each ten minutes"
     looker.poller.key_pressed()
-    assert looker.poller.between == timedelta(seconds=30)
+    assert looker.poller.interval == timedelta(seconds=30)
 
 
 async def test_nothing_is_asked_while_nobody_looks_and_at_once_when_somebody_does_again(
@@ -209,7 +209,7 @@ async def test_where_looks_fail_one_request_is_tried_at_intervals_that_grow_whil
     clock.forward(minutes=10)
     await looker.poller.run()
     looker.poller.key_pressed()
-    assert looker.poller.between == timedelta(seconds=30)
+    assert looker.poller.interval == timedelta(seconds=30)
 
 
 async def test_it_waits_where_the_server_takes_few_more_requests(looker: Looker, clock: Clock) -> None:

@@ -67,7 +67,7 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
     again = await page_source(live, at, page.id)
     assert again is not None
     assert again.text == text.text
-    assert not live.reverts_pages, "the next time it is not asked for what it refuses"
+    assert not live.can_revert_pages, "the next time it is not asked for what it refuses"
 
 
 async def test_what_is_refused_for_another_reason_is_told(
@@ -80,5 +80,5 @@ async def test_what_is_refused_for_another_reason_is_told(
     outcome = await restore_pages(live, at, start.revision, (RevertPage(page="intro", revision=start.base),))
     assert outcome.kind == "refused"
     assert "You may not edit this page." in outcome.message
-    assert live.reverts_pages
+    assert live.can_revert_pages
     assert await page_source(live, RevisionRef(space_id=here.space_id, revision_id=start.base), "intro") is not None

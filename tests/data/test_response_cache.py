@@ -121,7 +121,7 @@ def test_raised_schema_version_keeps_what_is_available_offline(tmp_path: Path, m
     newer = ResponseCache(tmp_path, "mia")
     assert value(newer.get(spaces.Get(at=HERE))) == SPACE
     assert newer.versions[URL].stamp == "r1"
-    assert list(newer.pinned("offline docs")) == [URL]
+    assert list(newer.pinned_sizes("offline docs")) == [URL]
     assert newer.get(op(1)) is None, "what nobody needs is fetched again"
     assert newer.notices == ()
     newer.close()
@@ -297,7 +297,7 @@ def test_an_answer_that_cannot_be_read_is_forgotten(tmp_path: Path) -> None:
     shelf._writer.submit(lambda db: db.execute("UPDATE answers SET body = CAST('[1, 2' AS BLOB)")).result()
     assert shelf.get(op(1)) is None
     shelf.flush()
-    assert shelf.body(op(1)) is None
+    assert shelf.read_body(op(1)) is None
     shelf.close()
 
 
@@ -320,18 +320,18 @@ def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, cl
     shelf.flush()
     (before,) = shelf.responses_after(0, 10)
     clock.forward(hours=1)
-    still = shelf.put(op(1), SPACE, still=still)
+    still = shelf.put(op(1), SPACE, unchanged_since=still)
     shelf.flush()
     (after,) = shelf.responses_after(0, 10)
-    assert (after.number, after.body, after.kept_at) == (before.number, before.body, clock())
+    assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
     clock.forward(hours=1)
     another = SPACE.model_copy(update={"title": "Of another terminal"})
     shelf.put(op(1), another)
-    shelf.put(op(1), SPACE, still=still)
+    shelf.put(op(1), SPACE, unchanged_since=still)
     shelf.flush()
     assert value(shelf.get(op(1))) == SPACE, "what another put there meanwhile is not taken for it"
     shelf.clear()
-    shelf.put(op(1), SPACE, still=still)
+    shelf.put(op(1), SPACE, unchanged_since=still)
     shelf.flush()
     assert value(shelf.get(op(1))) == SPACE, "what was thrown away is written"
     shelf.close()
@@ -344,7 +344,7 @@ def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path
     clock.forward(hours=1)
     put(shelf, (op(1), SPACE))
     (after,) = shelf.responses_after(0, 10)
-    assert (after.number, after.body, after.kept_at) == (before.number, before.body, clock())
+    assert (after.number, after.body, after.stored_at) == (before.number, before.body, clock())
     put(shelf, (op(1), SPACE.model_copy(update={"title": "Another"})))
     assert value(shelf.get(op(1))) != SPACE
     shelf.close()
@@ -352,12 +352,12 @@ def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path
 
 def test_what_was_made_of_answers_is_kept_until_all_is_forgotten(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path, "mia")
-    assert shelf.derived("rows") is None
+    assert shelf.read_derived("rows") is None
     shelf.put_derived("rows", lambda: b"1")
     shelf.put_derived("rows", lambda: b"2")
     shelf.flush()
-    assert shelf.derived("rows") == b"2"
+    assert shelf.read_derived("rows") == b"2"
     shelf.clear()
     shelf.flush()
-    assert shelf.derived("rows") is None
+    assert shelf.read_derived("rows") is None
     shelf.close()

@@ -95,9 +95,9 @@ async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: 
     seen: list[Any] = []
     live.watch(change_requests.Get(at=at), seen.append)
     live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
-    await live.settled()
+    await live.wait_idle()
     outcome = await merge(live, at, await basis(ask, at))
-    await live.settled()
+    await live.wait_idle()
     assert outcome.kind == "done"
     assert outcome.result == change_requests.MergeResult(
         revision=(await ask(change_requests.Get(at=at))).revision_merged, result="merge"

@@ -28,20 +28,20 @@ from octavo.api.errors import (
 from octavo.api.places import SpaceRef
 from octavo.api.spaces import Get
 from octavo.data.sync_queue import (
-    BACKGROUND,
-    FAIR,
     FIRST_PAUSE,
-    GIVE_UP,
+    LATER_INTERVAL,
     LIMITS,
     LONGEST_PAUSE,
     LONGEST_UNREACHED,
-    SPACING,
+    MAX_BACKGROUND,
+    MAX_FAILURES,
+    OLDEST_EVERY,
     Flight,
     Rank,
     SyncQueue,
     Version,
     Want,
-    is_cut_off,
+    affects_all_requests,
     is_due,
     recheck,
 )
@@ -127,7 +127,7 @@ class Fetching(RuleBasedStateMachine):
     @rule(url=st.sampled_from(URLS))
     def hurry(self, url: str) -> None:
         if url in self.queue.flights:
-            self.queue.hurry(url)
+            self.queue.prioritize(url)
             assert self.queue.is_urgent(url)
             self.plan_again(*KEEPERS)
 
@@ -185,7 +185,7 @@ class Fetching(RuleBasedStateMachine):
     @rule()
     def write_elsewhere(self) -> None:
         """The server responds to a request of the outbox."""
-        self.queue.reached()
+        self.queue.end_pause()
         self.reached()
         self.pump()
 
@@ -211,7 +211,7 @@ class Fetching(RuleBasedStateMachine):
                 f"s{self.stamps[url]}",
                 URLS.index(url) % 3,
                 max_age=max_age,
-                most=MOST.get(url, 0),
+                min_items=MOST.get(url, 0),
             )
             for url in self.plans[keeper]
         ]
@@ -236,17 +236,19 @@ class Fetching(RuleBasedStateMachine):
         before = {keeper for keeper in READERS if url in self.queue.waiting(keeper)}
         version = self.queue.end(flight, error, self.now)
         is_answer = error is None or isinstance(error, NotFound | Forbidden)
-        if is_answer or (error is not None and error.outcome is not Outcome.UNKNOWN and not is_cut_off(error)):
+        if is_answer or (
+            error is not None and error.outcome is not Outcome.UNKNOWN and not affects_all_requests(error)
+        ):
             if is_answer or not flight.is_stale:
                 self.reached()
-        elif error is not None and (is_cut_off(error) or not flight.is_stale):
+        elif error is not None and (affects_all_requests(error) or not flight.is_stale):
             self.failed(flight, error)
         assert version is None or (is_answer and knew == self.writes[url]), "Only a current response has a version"
         if version is not None:
             key = url, version.stamp, knew
             is_old = self.now - self.fetched[key] >= MAX_AGE if key in self.fetched else True
             assert is_old, f"{key} was fetched twice"
-            assert flight.most >= MOST.get(url, 0), "The whole list is here"
+            assert flight.min_items >= MOST.get(url, 0), "The whole list is here"
             self.fetched[key] = version.requested_at
             self.disk[url], self.known[url] = version, knew
         for reader in before - {keeper for keeper in READERS if url in self.queue.waiting(keeper)}:
@@ -258,7 +260,7 @@ class Fetching(RuleBasedStateMachine):
             self.limited_until = max(self.limited_until, error.trace.retry_at)
         self.in_a_row += error.outcome is Outcome.UNKNOWN
         is_news = not self.misses or flight.started_at >= self.paused_until
-        if is_news and (is_cut_off(error) or self.in_a_row >= GIVE_UP):
+        if is_news and (affects_all_requests(error) or self.in_a_row >= MAX_FAILURES):
             longest = LONGEST_UNREACHED if isinstance(error, NotSent) else LONGEST_PAUSE
             self.paused_until = self.now + min(longest, FIRST_PAUSE * 2**self.misses)
             self.misses += 1
@@ -275,21 +277,21 @@ class Fetching(RuleBasedStateMachine):
 
     def rank(self, url: str) -> Rank:
         best = min({**KEEPERS, **READERS}[keeper] for keeper in self.keepers(url))
-        return max(best, Rank.VISIBLE) if self.is_cut_off(url) else best
+        return max(best, Rank.VISIBLE) if self.affects_all_requests(url) else best
 
-    def is_cut_off(self, url: str) -> bool:
+    def affects_all_requests(self, url: str) -> bool:
         error = self.queue.errors.get(url)
-        return error is not None and is_cut_off(error)
+        return error is not None and affects_all_requests(error)
 
     def free(self) -> dict[str, Rank]:
         """What may start now, as the model sees it."""
         busy = [self.rank(url) for url in self.queue.flights]
-        room = 1 if self.misses else BACKGROUND
+        room = 1 if self.misses else MAX_BACKGROUND
         found = {}
         for url in self.ages:
             if not self.queue.is_wanted(url) or url in self.queue.flights:
                 continue
-            if url in self.queue.errors and not self.is_cut_off(url):
+            if url in self.queue.errors and not self.affects_all_requests(url):
                 continue
             rank = self.rank(url)
             if rank > Rank.AWAITED:
@@ -322,18 +324,18 @@ class Fetching(RuleBasedStateMachine):
                 assert url in free, "Budget and politeness"
                 self.check_order(url, rank, free)
             if rank is Rank.LATER:
-                self.spaced_until = self.now + SPACING
+                self.spaced_until = self.now + LATER_INTERVAL
 
     def check_order(self, url: str, rank: Rank, free: dict[str, Rank]) -> None:
         self.starts += 1
         oldest = next(iter(free))
-        if self.starts % FAIR == 0:
+        if self.starts % OLDEST_EVERY == 0:
             assert url == oldest, "Every eighth request is for the oldest want"
         else:
             assert rank == min(free.values()), "By rank"
         count = self.passed[1] + 1 if self.passed[0] == oldest else 1
         self.passed = ("", 0) if url == oldest else (oldest, count)
-        assert self.passed[1] < FAIR, "Nothing starves"
+        assert self.passed[1] < OLDEST_EVERY, "Nothing starves"
 
     @invariant()
     def no_want_is_lost(self) -> None:
@@ -394,7 +396,7 @@ class TestPauses:
 
     def test_pause_doubles_with_each_probe_and_is_one_for_requests_that_fail_together(self) -> None:
         queue, now, pauses = self.queue(), START, []
-        together = [queue.next(now) for _ in range(BACKGROUND)]
+        together = [queue.next(now) for _ in range(MAX_BACKGROUND)]
         for flight in filter(None, together):
             queue.end(flight, NotSent("No."), now)
         for _ in range(6):
@@ -433,7 +435,7 @@ class TestPauses:
 
     def test_three_failures_in_a_row_pause_and_a_response_between_them_does_not(self) -> None:
         queue = self.queue(14)
-        for error in [*[ServerError("No.")] * (GIVE_UP - 1), None, *[Lost("No.")] * GIVE_UP]:
+        for error in [*[ServerError("No.")] * (MAX_FAILURES - 1), None, *[Lost("No.")] * MAX_FAILURES]:
             flight = queue.next(START)
             assert flight is not None
             queue.end(flight, error, START)
@@ -464,26 +466,26 @@ class TestPauses:
 def test_the_oldest_want_starts_at_the_eighth_request_in_an_endless_stream_of_better_ones() -> None:
     queue, started = SyncQueue(lambda url: None), list[str]()
     queue.add(Want(get("old"), "old", "offline", Rank.OFFLINE, "s"), START)
-    for number in range(2 * FAIR):
+    for number in range(2 * OLDEST_EVERY):
         queue.add(Want(get(f"n{number}"), f"n{number}", "inbox", Rank.NEEDED, "s", order=-number), START)
         queue.add(Want(get(f"v{number}"), f"v{number}", "poll", Rank.VISIBLE, "s"), START)
         flight = queue.next(START)
         assert flight is not None
         queue.end(flight, None, START)
         started.append(flight.url)
-    assert started.index("old") == FAIR - 1
+    assert started.index("old") == OLDEST_EVERY - 1
 
 
 def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
     queue = SyncQueue(lambda url: None)
     queue.add(Want(get("u"), "u", "poll", Rank.VISIBLE, "s"), START)
     short = queue.next(START)
-    queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s", most=1000), START)
+    queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s", min_items=1000), START)
     assert short is not None
     queue.end(short, None, START)
     whole = queue.next(START)
     assert whole is not None
-    assert (whole.most, whole.stamp) == (1000, "s")
+    assert (whole.min_items, whole.stamp) == (1000, "s")
 
 
 def test_a_request_that_was_cut_off_and_then_fails_by_itself_is_not_sent_again_before_the_next_round() -> None:
@@ -510,5 +512,5 @@ def test_recheck_takes_what_is_overdue_most_within_its_pages_and_always_the_firs
 
     assert found(2) == ["u0", "u1"]
     assert found(2, pages={"u0": 5}) == ["u0"]
-    assert found(1, liveliness=lambda want: timedelta(minutes=1 if want.url == "u3" else 100)) == ["u3"]
+    assert found(1, expected_interval=lambda want: timedelta(minutes=1 if want.url == "u3" else 100)) == ["u3"]
     assert recheck([], versions.get, 5, START) == []

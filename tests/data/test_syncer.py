@@ -18,7 +18,7 @@ from octavo.api.spaces import Get, Space
 from octavo.api.urgency import urgency
 from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
-from octavo.data.sync_queue import BACKGROUND, LIMITS, Rank, Want
+from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
 from octavo.data.syncer import RoundKind, Syncer
 from tests.server.asking import START, Clock
 
@@ -78,7 +78,7 @@ class Server:
         self.shown.append((op.at.space_id, str(error)))  # type: ignore[attr-defined]  # only spaces are read
 
     def syncer(self, clock: Clock, low: Callable[[], float] = lambda: 0.0) -> Syncer[Space]:
-        return Syncer(self.shelf, self.read, self.accept, self.fail, now=clock, low=low)
+        return Syncer(self.shelf, self.read, self.accept, self.fail, now=clock, rate_limit_wait=low)
 
 
 class Shelf:
@@ -93,12 +93,12 @@ class Shelf:
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
         self.rounds.append(round_kind)
         for name, stamp in self.stamps.items():
-            yield want(name, self.keeper, self.rank, stamp, leads_on=True, label=f"the space {name}")
+            yield want(name, self.keeper, self.rank, stamp, needs_value=True, label=f"the space {name}")
 
     def follow(self, want: Want, value: Space) -> Iterable[Want]:
         self.followed.append(value.id)
         for name in value.title.split():
-            yield globals()["want"](name.rstrip("+"), self.keeper, self.rank, leads_on=name.endswith("+"))
+            yield globals()["want"](name.rstrip("+"), self.keeper, self.rank, needs_value=name.endswith("+"))
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ class TestPlanners:
             syncer.run(plan, kind)
             await syncer.wait_idle("shelf")
             assert sorted(server.asked) == asked, kind
-            assert {(each.want.label, each.why) for each in syncer.failures("shelf")} == {
+            assert {(each.want.label, each.cause) for each in syncer.failures("shelf")} == {
                 ("the space secret", "You need a role."),
                 ("the space slow", "The server failed."),
             }
@@ -350,8 +350,8 @@ class TestPlanners:
         plan = Shelf(*names)
         syncer.run(plan, "start")
         await syncer.wait_idle("shelf")
-        assert len(server.asked) == BACKGROUND, "the others are not tried"
-        assert [each.is_unreached for each in syncer.failures("shelf")] == [True] * BACKGROUND
+        assert len(server.asked) == MAX_BACKGROUND, "the others are not tried"
+        assert [each.is_unreached for each in syncer.failures("shelf")] == [True] * MAX_BACKGROUND
         server.errors.clear()
         await syncer.get(op("other"))
         await syncer.wait_idle("shelf")
@@ -363,7 +363,7 @@ class TestPlanners:
         syncer.run(Shelf("a"), "start")
         await syncer.wait_idle("shelf")
         server.errors.clear()
-        syncer.reached()
+        syncer.end_pause()
         await syncer.wait_idle("shelf")
         assert server.asked == ["a", "a"]
 
@@ -415,7 +415,7 @@ class TestPlanners:
         assert syncer.progress("inbox").missing >= 2
         assert not syncer.is_idle("inbox")
 
-    @pytest.mark.parametrize(("rank", "limit"), [(Rank.NEEDED, BACKGROUND), (Rank.OFFLINE, LIMITS[Rank.OFFLINE])])
+    @pytest.mark.parametrize(("rank", "limit"), [(Rank.NEEDED, MAX_BACKGROUND), (Rank.OFFLINE, LIMITS[Rank.OFFLINE])])
     async def test_budget_holds_and_the_user_is_not_held_up(
         self, server: Server, syncer: Syncer[Space], rank: Rank, limit: int
     ) -> None:

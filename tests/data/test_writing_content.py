@@ -91,9 +91,9 @@ async def test_a_page_that_is_not_there_has_no_text(live: Live, at: ChangeReques
 async def test_who_watches_sees_it(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     op = content.GetPage(at=at, page_id="intro", format="markdown")
     live.watch(op, lambda _: None)
-    await live.settled()
+    await live.wait_idle()
     await edit(live, at, await head(ask, at), says("# Intro\n\nNew words"))
-    await live.settled()
+    await live.wait_idle()
     page = live.peek(op).value
     assert page is not None
     assert "New words" in (page.markdown or "")
@@ -105,10 +105,10 @@ async def test_nothing_is_written_over_what_was_edited_since(
     seen = await head(ask, at)
     shown = change_requests.Get(at=at)
     live.watch(shown, lambda _: None)
-    await live.settled()
+    await live.wait_idle()
     await ask(content.Edit(at=at, changes=says("# Intro\n\nTheirs")))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
-    await live.settled()
+    await live.wait_idle()
     assert (outcome.kind, outcome.revision) == ("changed", await head(ask, at))
     assert live.peek(shown).value.revision == outcome.revision, "It is on show"  # type: ignore[union-attr]  # it was read
     assert edits(gate) == 0

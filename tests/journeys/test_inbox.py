@@ -533,10 +533,27 @@ async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_come
     monkeypatch.setattr("octavo.tui.inbox.inbox.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
-        at, title = next((row.about, row.title) for row in rows if isinstance(row.about, ChangeRequestRef))
+        at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
         await stand_on(run, title)
         standings = view(run).standings
         await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
         kinds = [type(op) for op in asked]
         assert kinds.count(reviews.List) == kinds.count(reviews.ListRequested) == 1, asked
+
+
+async def test_second_start_and_cursor_send_only_necessary_requests(stage: Stage) -> None:
+    async with stage.play(start="inbox") as run:
+        await run.quit()
+    async with stage.play(start="inbox") as run:
+        assert len(run.gate.passed) <= 9
+        for _ in range(3):
+            before = len(run.gate.passed)
+            await run.press("j")
+            await run.settle()
+            kinds = [type(op) for op in run.gate.passed[before:]]
+            assert kinds in ([content.ListChanges], [comments.Get], [])
+        await run.ask(comments.Create(at=HARBOUR, body=says("Which quay?")), NOOR)
+        await run.quit()
+    async with stage.play(start="inbox") as run:
+        assert len(run.gate.passed) <= 10

@@ -14,9 +14,9 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
 from octavo.data import inbox_plan, sync_queue
-from octavo.data.inbox import Row, ThreadRef
-from octavo.data.queries import MOST
-from octavo.data.sync_queue import BACKGROUND
+from octavo.data.inbox import InboxRow, ThreadRef
+from octavo.data.queries import PAGE_LIMIT
+from octavo.data.sync_queue import MAX_BACKGROUND
 from octavo.server.demo import library as demo
 from octavo.server.demo.library import TODAY
 from octavo.server.store import Store
@@ -80,14 +80,14 @@ async def complete(stage: Stage) -> None:
 async def test_a_first_start_reads_what_concerns_one_and_the_rest_little_by_little(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_plan, "OTHERS_AT_ONCE", 20)
+    monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 20)
     async with stage.play(start="inbox", shut=True) as run:
         await run.settle()
         run.gate.open()
         feed = run.app.workspace.inbox
         await there(lambda: feed.loader is not None and feed.loader.is_loading, "begin to load")
         await there(lambda: feed.snapshot is not None and not feed.snapshot.is_loading, "load what concerns one")
-        monkeypatch.setattr(sync_queue, "SPACING", timedelta())
+        monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
         assert view(run).rows.cursor == 0, "what came in above left the cursor at the top"
         first = asked(run)
         me = run.app.workspace.me
@@ -103,7 +103,7 @@ async def test_a_first_start_reads_what_concerns_one_and_the_rest_little_by_litt
         shown = view(run).rows.item
         await run.settle()
         assert still_being_read(run) == 0
-        replies = [op for op in run.gate.sent(comments.ListReplies) if op.limit == MOST]
+        replies = [op for op in run.gate.sent(comments.ListReplies) if op.limit == PAGE_LIMIT]
         assert len(replies) == len({(op.at, op.comment_id) for op in replies}), "each once"
         assert view(run).rows.item == shown
         before = len(run.gate.passed)
@@ -162,19 +162,19 @@ async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_read
         busy.append(Busy(platform))
         return busy[0]
 
-    def threads() -> list[Row]:
-        return [row for row in view(run).rows.items if isinstance(row.about, ThreadRef)]
+    def threads() -> list[InboxRow]:
+        return [row for row in view(run).rows.items if isinstance(row.target, ThreadRef)]
 
     async with stage.play(start="inbox", shut=True, behind=behind) as run:
         await run.settle()
         busy[0].begins.set()
         run.gate.open(comments.ListReplies)
-        await there(lambda: bool(threads()) and run.gate.waiting == BACKGROUND, "come to the replies of threads")
+        await there(lambda: bool(threads()) and run.gate.waiting == MAX_BACKGROUND, "come to the replies of threads")
         busy[0].begins.clear()
-        before = len(busy[0].came) + BACKGROUND
+        before = len(busy[0].came) + MAX_BACKGROUND
         run.gate.open()
         await there(lambda: len(busy[0].came) == before, "ask for as many as are asked at once")
-        opened = threads()[-1].about
+        opened = threads()[-1].target
         assert isinstance(opened, ThreadRef)
         loader = run.app.workspace.inbox.loader
         assert loader is not None
@@ -192,4 +192,4 @@ async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_read
         assert len(busy[0].came) - so_far > 50, "what was still to be read is read"
         item = view(run).rows.item
         assert item is not None
-        assert item.about == opened, "what comes leaves the cursor where it was put"
+        assert item.target == opened, "what comes leaves the cursor where it was put"

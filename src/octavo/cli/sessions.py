@@ -529,7 +529,7 @@ def _session(
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
     )
-    live = Live(client, shelf, outbox, index=index, low=lambda: client.low)
+    live = Live(client, shelf, outbox, index=index, rate_limit_wait=lambda: client.low)
     offline = OfflineSpaces(live, state)
 
     def open_() -> None:

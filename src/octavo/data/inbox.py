@@ -1,4 +1,4 @@
-"""The inbox: a pure function from cached responses to rows, the most urgent first.
+"""Builds the rows of the inbox from cached responses, the most urgent first. Sends nothing and reads no files.
 
     inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
     for row in inbox.rows: ...                 # reason, title, place, time
@@ -88,7 +88,7 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write that is not done."""
+    """A write that was not sent, or of which nobody knows whether it arrived."""
 
     entry_id: str
 
@@ -106,11 +106,11 @@ class MessageFacts:
     text: str
 
 
-Thing = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
+RowTarget = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 
 @dataclass(frozen=True)
-class Row:
+class InboxRow:
     """A row of the inbox, and why it needs the user."""
 
     key: str
@@ -128,7 +128,7 @@ class Row:
     """Time of the event behind `reason`. None if unknown."""
     space_id: str
     """Empty if the row belongs to no space."""
-    about: Thing
+    target: RowTarget
     stamp: str
     """Differs after each new event of the row, and only then."""
 
@@ -155,10 +155,10 @@ class Unknown:
         """Return what is not loaded, as a remark for the user. Empty if everything is loaded."""
         parts = [
             "your account" if self.me else "",
-            _of("reviews of", self.reviews, "change request"),
-            _of("reviewers of", self.requested, "change request"),
-            _of("threads in", self.places, "location"),
-            _of("replies in", self.replies, "thread"),
+            _count_of("reviews of", self.reviews, "change request"),
+            _count_of("reviewers of", self.requested, "change request"),
+            _count_of("threads in", self.places, "location"),
+            _count_of("replies in", self.replies, "thread"),
         ]
         missing = ", ".join(filter(None, parts))
         return f"{'loading' if self.is_being_read else 'not loaded yet'}: {missing}" if missing else ""
@@ -190,12 +190,12 @@ class InboxFacts:
 class Inbox:
     """The rows of the inbox, and the responses that are missing."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[InboxRow, ...] = ()
     unknown: Unknown = Unknown()
 
 
 @dataclass(frozen=True, slots=True)
-class _Claim:
+class _RowReason:
     """One reason why a row needs the user."""
 
     reason: Reason
@@ -205,20 +205,20 @@ class _Claim:
 
 
 @dataclass(slots=True)
-class _Case:
-    """A row before its reasons are sorted."""
+class _UnsortedRow:
+    """A row whose reasons are still being collected."""
 
     key: str
-    about: Thing
+    about: RowTarget
     title: str
     context: str
     space_id: str
-    claims: list[_Claim] = field(default_factory=list)
+    reasons: list[_RowReason] = field(default_factory=list)
 
-    def row(self) -> Row:
-        claims = sorted(self.claims, key=lambda each: _RANK[each.reason])
+    def row(self) -> InboxRow:
+        claims = sorted(self.reasons, key=lambda each: _RANK[each.reason])
         reasons = tuple(dict.fromkeys(each.reason for each in claims))
-        return Row(
+        return InboxRow(
             key=self.key,
             reason=reasons[0],
             also=reasons[1:],
@@ -227,63 +227,62 @@ class _Case:
             context=self.context,
             moment=claims[0].moment,
             space_id=self.space_id,
-            about=self.about,
+            target=self.about,
             stamp=" ".join(f"{each.reason}:{each.stamp}" for each in claims),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _MadeOf:
-    """Everything that the reasons of the threads of a place depend on."""
+class _ThreadInputs:
+    """Everything that the reasons of the threads in one place are computed from."""
 
     me: str
-    about: ChangeRequest | None
+    request: ChangeRequest | None
     threads: Sequence[Comment]
     replies: Mapping[str, Sequence[MessageFacts]]
-    settled: frozenset[str]
+    answered: frozenset[str]
 
-    def is_as(self, other: _MadeOf) -> bool:
-        """Return True if both lead to the same reasons. Responses that were not read again are the same objects."""
+    def is_equivalent(self, other: _ThreadInputs) -> bool:
+        """Return whether both lead to the same reasons. Responses that have not changed are the same objects."""
         return (
             self.threads is other.threads
-            and self.about is other.about
-            and (self.me, self.settled) == (other.me, other.settled)
+            and self.request is other.request
+            and (self.me, self.answered) == (other.me, other.answered)
             and self.replies == other.replies
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """The reasons found in the threads of a place."""
+class _PlaceReasons:
+    """The reasons of the rows for the threads in one place."""
 
-    made_of: _MadeOf
-    found: tuple[tuple[Comment, tuple[_Claim, ...]], ...]
-    unread: int
+    inputs: _ThreadInputs
+    found: tuple[tuple[Comment, tuple[_RowReason, ...]], ...]
+    not_loaded: int
     """Number of threads whose replies are not loaded."""
 
 
-class BuiltRows:
-    """The reasons found in each place by the last build. A place that has not changed is not searched again."""
+class ReasonCache:
+    """The reasons that the last build found in each place. A place that has not changed is not searched again."""
 
     def __init__(self) -> None:
-        self.places: dict[Discussion, _Place] = {}
-        self.built = 0
+        self.places: dict[Discussion, _PlaceReasons] = {}
+        self.searched = 0
         """Number of places that were searched."""
 
 
-def inbox_of(known: InboxFacts, earlier: BuiltRows | None = None) -> Inbox:
-    """Return the inbox for `known`. `earlier` holds the last build: it saves the search of unchanged places, and is
-    updated."""
-    return _Reading(known, earlier or BuiltRows()).inbox()
+def inbox_of(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
+    """Return the inbox for `facts`. Uses and updates `cache`, so that unchanged places are not searched again."""
+    return _InboxBuild(facts, cache or ReasonCache()).inbox()
 
 
-def in_order(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return the rows, the most urgent first. Within a reason, the newest is first."""
+def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
+    """Return the rows, the most urgent first. Of two rows with the same reason, the newest is first."""
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
 
 
-def matches(row: Row, by: InboxFilter, space: str) -> bool:
-    """Return True if a saved filter shows `row`. `space` is the title of the row's space."""
+def matches(row: InboxRow, by: InboxFilter, space: str) -> bool:
+    """Return whether a saved filter includes `row`. `space` is the title of the space of the row."""
     if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
         return False
     if by.space and by.space != row.space_id and fold(by.space) != fold(space):
@@ -323,276 +322,295 @@ def is_mine(change_request: ChangeRequest, me: str) -> bool:
     return change_request.created_by is not None and change_request.created_by.id == me != ""
 
 
-class _Reading:
-    """Builds the inbox of one InboxFacts: collects the reasons of each row."""
+class _InboxBuild:
+    """One build of the inbox: collects the reasons of each row."""
 
-    def __init__(self, known: InboxFacts, earlier: BuiltRows) -> None:
-        self._known, self._earlier = known, earlier
-        self._me = known.me.id if known.me is not None else ""
-        self._cases: dict[str, _Case] = {}
-        self._requests = {ref_of(each): each for each in known.change_requests if is_undecided(each)}
-        self._unread = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
-        under_way = [each for each in known.entries if each.state == "done" or _is_under_way(each)]
-        self._settled = {
+    def __init__(self, facts: InboxFacts, cache: ReasonCache) -> None:
+        self._facts, self._cache = facts, cache
+        self._me = facts.me.id if facts.me is not None else ""
+        self._rows: dict[str, _UnsortedRow] = {}
+        self._requests = {ref_of(each): each for each in facts.change_requests if is_undecided(each)}
+        self._not_loaded = {"reviews": 0, "requested": 0, "places": 0, "replies": 0}
+        sent = [each for each in facts.entries if each.state == "done" or _is_sent(each)]
+        self._answered = {
             (each.at, each.op.comment_id)
-            for each in under_way
+            for each in sent
             if isinstance(each.op, CreateReply) or (isinstance(each.op, Update) and each.op.resolved)
         }
-        """Threads that the user replied to or resolved, although no response shows this yet."""
+        """Threads that the user has replied to or resolved, also if the cached responses are older."""
         self._mention = mention_suffix(self._me)
-        self._reviewed = {each.at for each in under_way if each.facts.is_review}
+        self._reviewed = {each.at for each in sent if each.facts.is_review}
 
     def inbox(self) -> Inbox:
-        self._writes()
+        self._add_writes()
         if self._me:
-            for at, about in self._requests.items():
-                self._request(at, about)
-            places = self._earlier.places
-            for gone in places.keys() - self._known.threads.keys():
-                del places[gone]
-            for place, threads in self._known.threads.items():
-                self._place(place, threads)
+            for at, request in self._requests.items():
+                self._add_request(at, request)
+            places = self._cache.places
+            for place in places.keys() - self._facts.threads.keys():
+                del places[place]
+            for place, threads in self._facts.threads.items():
+                self._add_place(place, threads)
             self._count_places()
-        self._unsent()
-        rows = in_order([case.row() for case in self._cases.values() if case.claims])
-        unread = self._unread
-        unknown = Unknown(not self._me, unread["reviews"], unread["requested"], unread["places"], unread["replies"])
+        self._add_drafts()
+        rows = sort_rows([row.row() for row in self._rows.values() if row.reasons])
+        not_loaded = self._not_loaded
+        unknown = Unknown(
+            not self._me, not_loaded["reviews"], not_loaded["requested"], not_loaded["places"], not_loaded["replies"]
+        )
         return Inbox(rows, unknown)
 
     # Change requests
 
-    def _request(self, at: ChangeRequestRef, about: ChangeRequest) -> None:
-        reviews, requested = self._known.reviews.get(at), self._known.requested.get(at)
-        mine = is_mine(about, self._me)
+    def _add_request(self, at: ChangeRequestRef, request: ChangeRequest) -> None:
+        reviews, requested = self._facts.reviews.get(at), self._facts.requested.get(at)
+        mine = is_mine(request, self._me)
         if requested is None:
-            self._unread["requested"] += 1
+            self._not_loaded["requested"] += 1
         elif at not in self._reviewed:
-            self._asked(at, about, requested)
+            self._find_request_for_me(at, request, requested)
         if reviews is None:
-            self._unread["reviews"] += 1
+            self._not_loaded["reviews"] += 1
         elif mine:
-            self._verdicts(at, about, [each for each in reviews if not each.outdated])
+            self._find_results_for_me(at, request, [each for each in reviews if not each.outdated])
         elif at not in self._reviewed:
-            self._changed(at, about, [each for each in reviews if not each.outdated])
-        if mine and about.outdated:
-            self._claim(at, about, "outdated", "main has changed: update needed", about.updated_at, about.base or "")
+            self._find_changes_since_review(at, request, [each for each in reviews if not each.outdated])
+        if mine and request.outdated:
+            self._add_reason(
+                at, request, "outdated", "main has changed: update needed", request.updated_at, request.base or ""
+            )
 
-    def _asked(self, at: ChangeRequestRef, about: ChangeRequest, requested: Sequence[RequestedReviewer]) -> None:
+    def _find_request_for_me(
+        self, at: ChangeRequestRef, request: ChangeRequest, requested: Sequence[RequestedReviewer]
+    ) -> None:
         for each in requested:
             me = each.user is not None and each.user.id == self._me
-            team = each.team is not None and each.team.id in self._known.teams
+            team = each.team is not None and each.team.id in self._facts.teams
             if me or team:
                 by = f" by {each.requested_by.name}" if each.requested_by is not None else ""
                 words = f"review requested{by}" if me else f"review requested from your team{by}"
-                stamp = f"{_stamp(each.created_at)} {about.revision or ''}"
-                self._claim(at, about, "review requested", words, each.created_at, stamp)
+                stamp = f"{_stamp(each.created_at)} {request.revision or ''}"
+                self._add_reason(at, request, "review requested", words, each.created_at, stamp)
                 return
 
-    def _changed(self, at: ChangeRequestRef, about: ChangeRequest, given: Sequence[Review]) -> None:
-        mine = [each for each in given if each.reviewer.id == self._me]
+    def _find_changes_since_review(
+        self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]
+    ) -> None:
+        mine = [each for each in reviews if each.reviewer.id == self._me]
         last = max(mine, key=lambda each: each.created_at or _LONG_AGO, default=None)
-        if last is None or last.revision is None or about.revision in (None, last.revision):
+        if last is None or last.revision is None or request.revision in (None, last.revision):
             return
         approved = last.status == "approved"
         words = "changed since you approved it" if approved else "changed since you requested changes"
-        self._claim(at, about, "changed since review", words, about.updated_at, f"{last.id} {about.revision}")
+        self._add_reason(
+            at, request, "changed since review", words, request.updated_at, f"{last.id} {request.revision}"
+        )
 
-    def _verdicts(self, at: ChangeRequestRef, about: ChangeRequest, given: Sequence[Review]) -> None:
+    def _find_results_for_me(self, at: ChangeRequestRef, request: ChangeRequest, reviews: Sequence[Review]) -> None:
         others = [
             each
-            for each in given
-            if each.reviewer.id != self._me and (each.revision is None or each.revision == about.revision)
+            for each in reviews
+            if each.reviewer.id != self._me and (each.revision is None or each.revision == request.revision)
         ]
-        refusals = [each for each in given if each.status == "changes-requested" and each.reviewer.id != self._me]
-        asking = [each for each in others if each.status == "changes-requested"]
+        refusals = [each for each in reviews if each.status == "changes-requested" and each.reviewer.id != self._me]
+        refusals_now = [each for each in others if each.status == "changes-requested"]
         approvals = [each for each in others if each.status == "approved"]
-        if asking:
-            words = f"{_people(asking)} requested changes"
-            self._claim(at, about, "changes requested", words, _latest(asking), " ".join(sorted(e.id for e in asking)))
-        elif approvals and not refusals and about.status == "open" and not about.outdated:
-            may = self._may_merge(about, given)
+        if refusals_now:
+            words = f"{_reviewers(refusals_now)} requested changes"
+            self._add_reason(
+                at,
+                request,
+                "changes requested",
+                words,
+                _latest(refusals_now),
+                " ".join(sorted(e.id for e in refusals_now)),
+            )
+        elif approvals and not refusals and request.status == "open" and not request.outdated:
+            may = self._may_merge(request, reviews)
             if may is not None:
-                words = f"approved by {_people(approvals)}{may}"
+                words = f"approved by {_reviewers(approvals)}{may}"
                 stamp = " ".join(sorted(each.id for each in approvals))
-                self._claim(at, about, "approved", words, _latest(approvals), stamp)
+                self._add_reason(at, request, "approved", words, _latest(approvals), stamp)
 
-    def _may_merge(self, about: ChangeRequest, given: Sequence[Review]) -> str | None:
+    def _may_merge(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark about merging to add to a row. None if the user cannot merge the change request now."""
-        space = self._known.spaces.get(about.space or "")
+        space = self._facts.spaces.get(request.space or "")
         if space is None:
             return ""
         if not space.permissions.merge:
             return None
-        rules = rules_for(space, self._known.organization)
+        rules = rules_for(space, self._facts.organization)
         if not rules.is_known:
             return "; the server will check the merge rules"
         if bypasses(rules, self._me):
             return ", ready to merge"
-        case = MergeCandidate(about, given, self._me, {})
-        if any(case.missing(rule) for rule in rules.rules):
+        candidate = MergeCandidate(request, reviews, self._me, {})
+        if any(candidate.missing(rule) for rule in rules.rules):
             return None
-        unsure = any(case.undecided_reason(rule) for rule in rules.rules)
+        unsure = any(candidate.undecided_reason(rule) for rule in rules.rules)
         return "; the server will check the merge rules" if unsure else ", ready to merge"
 
     # Threads
 
-    def _place(self, at: Discussion, threads: Sequence[Comment]) -> None:
-        about = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
-        if about is None and isinstance(at, ChangeRequestRef):
-            return  # merged or archived since its threads were read
-        settled = frozenset(thread for place, thread in self._settled if place == at)
-        made_of = _MadeOf(self._me, about, threads, self._known.replies.get(at, {}), settled)
-        place = self._earlier.places.get(at)
-        if place is None or not place.made_of.is_as(made_of):
-            place = self._earlier.places[at] = self._looked_through(made_of)
-            self._earlier.built += 1
-        self._unread["replies"] += place.unread
-        for root, claims in place.found:
-            self._of_thread(ThreadRef(at, root.id), root).claims.extend(claims)
+    def _add_place(self, at: Discussion, threads: Sequence[Comment]) -> None:
+        request = self._requests.get(at) if isinstance(at, ChangeRequestRef) else None
+        if request is None and isinstance(at, ChangeRequestRef):
+            return  # the change request was merged or archived after its threads were fetched
+        answered = frozenset(thread for place, thread in self._answered if place == at)
+        inputs = _ThreadInputs(self._me, request, threads, self._facts.replies.get(at, {}), answered)
+        place = self._cache.places.get(at)
+        if place is None or not place.inputs.is_equivalent(inputs):
+            place = self._cache.places[at] = self._find_thread_reasons(inputs)
+            self._cache.searched += 1
+        self._not_loaded["replies"] += place.not_loaded
+        for root, reasons in place.found:
+            self._thread_row(ThreadRef(at, root.id), root).reasons.extend(reasons)
 
-    def _looked_through(self, made_of: _MadeOf) -> _Place:
-        on_mine = made_of.about is not None and is_mine(made_of.about, self._me)
-        found, unread = [], 0
-        for root in made_of.threads:
-            if not root.is_open_thread or root.id in made_of.settled:
+    def _find_thread_reasons(self, inputs: _ThreadInputs) -> _PlaceReasons:
+        on_mine = inputs.request is not None and is_mine(inputs.request, self._me)
+        found, not_loaded = [], 0
+        for root in inputs.threads:
+            if not root.is_open_thread or root.id in inputs.answered:
                 continue
-            if root.replies > 0 and root.id not in made_of.replies:
-                unread += 1
-            elif claims := self._thread(root, made_of.replies.get(root.id, ()), on_mine):
-                found.append((root, claims))
-        return _Place(made_of, tuple(found), unread)
+            if root.replies > 0 and root.id not in inputs.replies:
+                not_loaded += 1
+            elif reasons := self._reasons_of(root, inputs.replies.get(root.id, ()), on_mine):
+                found.append((root, reasons))
+        return _PlaceReasons(inputs, tuple(found), not_loaded)
 
-    def _thread(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> tuple[_Claim, ...]:
+    def _reasons_of(self, root: Comment, replies: Sequence[MessageFacts], on_mine: bool) -> tuple[_RowReason, ...]:
         me, mention = self._me, self._mention
-        news: list[MessageFacts] = []
+        new: list[MessageFacts] = []
         joined = False
         for each in (message_facts(root), *replies):
             if each.by == me:
                 joined = True
-                news.clear()
+                new.clear()
             else:
-                news.append(each)
-        naming = [each for each in news if mention in each.text]
-        if not news or not (joined or on_mine or naming):
+                new.append(each)
+        mentions = [each for each in new if mention in each.text]
+        if not new or not (joined or on_mine or mentions):
             return ()
-        claims: list[_Claim] = []
-        last, from_whom = news[-1], _some([each.name for each in news])
+        reasons: list[_RowReason] = []
+        last, from_whom = new[-1], _join_names([each.name for each in new])
         if joined:
-            words = f"{_number(len(news), 'new reply', 'new replies')} from {from_whom}"
-            claims.append(_Claim("new replies", words, last.posted_at, last.id))
+            words = f"{_count(len(new), 'new reply', 'new replies')} from {from_whom}"
+            reasons.append(_RowReason("new replies", words, last.posted_at, last.id))
         elif on_mine:
             words = f"{from_whom} commented on your change request"
-            claims.append(_Claim("on my change requests", words, last.posted_at, last.id))
-        if naming:
-            by = dict.fromkeys(each.name for each in naming)
-            words = f"{_some(list(by))} mentioned you"
-            claims.append(_Claim("mentioned", words, naming[-1].posted_at, naming[-1].id))
-        return tuple(claims)
+            reasons.append(_RowReason("on my change requests", words, last.posted_at, last.id))
+        if mentions:
+            by = dict.fromkeys(each.name for each in mentions)
+            words = f"{_join_names(list(by))} mentioned you"
+            reasons.append(_RowReason("mentioned", words, mentions[-1].posted_at, mentions[-1].id))
+        return tuple(reasons)
 
-    def _of_thread(self, thread: ThreadRef, root: Comment) -> _Case:
+    def _thread_row(self, thread: ThreadRef, root: Comment) -> _UnsortedRow:
         key = f"thread {' '.join(_ids(thread.at))} {thread.comment_id}"
-        if (case := self._cases.get(key)) is None:
+        if (row := self._rows.get(key)) is None:
             page = root.target.page
             where = [(page.title or page.path or "a page") if page is not None else ""]
-            if isinstance(thread.at, ChangeRequestRef) and (about := self._requests.get(thread.at)) is not None:
-                where.append(f"#{about.number} {about.title}")
+            if isinstance(thread.at, ChangeRequestRef) and (request := self._requests.get(thread.at)) is not None:
+                where.append(f"#{request.number} {request.title}")
             context = self._context(thread.at.space_id, *where, root.posted_by.name)
-            case = self._cases[key] = _Case(key, thread, _title(root.body.text), context, thread.at.space_id)
-        return case
+            row = self._rows[key] = _UnsortedRow(key, thread, _title(root.body.text), context, thread.at.space_id)
+        return row
 
     def _count_places(self) -> None:
-        """Count the places that have open threads, and whose threads are not loaded."""
+        """Count the places that have open threads which are not loaded."""
         places: list[tuple[Discussion, int]] = [
-            *((_space_at(each.id), each.comments) for each in self._known.spaces.values()),
-            *((at, about.comments) for at, about in self._requests.items()),
+            *((_space_at(each.id), each.comments) for each in self._facts.spaces.values()),
+            *((at, request.comments) for at, request in self._requests.items()),
         ]
-        self._unread["places"] = sum(count > 0 and at not in self._known.threads for at, count in places)
+        self._not_loaded["places"] = sum(count > 0 and at not in self._facts.threads for at, count in places)
 
     # Writes and drafts of the user
 
-    def _writes(self) -> None:
-        for entry in self._known.entries:
+    def _add_writes(self) -> None:
+        for entry in self._facts.entries:
             if entry.state in ("pending", "done") or not (entry.needs_user or entry.state == "failed"):
                 continue
             words = {"failed": f"could not {entry.action}", "unknown": f"may have been sent: {entry.action}"}
             title = _title(entry.facts.text) or line(entry.context) or entry.action
             context = self._context(entry.at.space_id, line(entry.reason))
             key = f"write {entry.id}"
-            case = _Case(key, WriteRef(entry.id), title, context, entry.at.space_id)
+            row = _UnsortedRow(key, WriteRef(entry.id), title, context, entry.at.space_id)
             reason = words.get(entry.state, f"needs your attention: {entry.action}")
-            case.claims.append(
-                _Claim("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
+            row.reasons.append(
+                _RowReason("not sent", reason, entry.created_at, f"{entry.state} {entry.tries} {entry.reason}")
             )
-            self._cases[key] = case
+            self._rows[key] = row
 
-    def _unsent(self) -> None:
-        held: dict[ChangeRequestRef, list[OutboxEntry]] = {}
-        for entry in self._known.entries:
+    def _add_drafts(self) -> None:
+        pending: dict[ChangeRequestRef, list[OutboxEntry]] = {}
+        for entry in self._facts.entries:
             if entry.state == "pending" and isinstance(entry.at, ChangeRequestRef):
-                held.setdefault(entry.at, []).append(entry)
-        for into, entries in held.items():
-            case = self._request_case(into, _title(entries[0].facts.text))
-            words = f"{_number(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
+                pending.setdefault(entry.at, []).append(entry)
+        for into, entries in pending.items():
+            row = self._request_row(into, _title(entries[0].facts.text))
+            words = f"{_count(len(entries), 'pending comment')}: submit your review to send {'it' if len(entries) == 1 else 'them'}"
             stamp = " ".join(each.id for each in entries)
-            case.claims.append(_Claim("unsent draft", words, entries[-1].created_at, stamp))
-        for draft in self._known.drafts:
-            hung = unsent_draft(draft.key)
-            if hung.kind in KIND_NAMES:
-                case = self._draft_case(draft, hung.at, hung.thread, hung.kind)
-                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[hung.kind]}"
+            row.reasons.append(_RowReason("unsent draft", words, entries[-1].created_at, stamp))
+        for draft in self._facts.drafts:
+            unsent = unsent_draft(draft.key)
+            if unsent.kind in KIND_NAMES:
+                row = self._draft_row(draft, unsent.at, unsent.thread, unsent.kind)
+                words = f"{'draft not saved yet' if draft.is_late else 'unsent draft'}: {KIND_NAMES[unsent.kind]}"
                 stamp = f"{draft.key} {_stamp(draft.saved_at)}"
-                case.claims.append(_Claim("unsent draft", words, draft.saved_at, stamp))
+                row.reasons.append(_RowReason("unsent draft", words, draft.saved_at, stamp))
 
-    def _draft_case(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _Case:
+    def _draft_row(self, draft: Draft, at: Discussion | None, thread: str, kind: str) -> _UnsortedRow:
         if at is not None and thread:
             key = f"thread {' '.join(_ids(at))} {thread}"
-            root = next((each for each in self._known.threads.get(at, ()) if each.id == thread), None)
-            if (case := self._cases.get(key)) is not None:
-                return case
+            root = next((each for each in self._facts.threads.get(at, ()) if each.id == thread), None)
+            if (row := self._rows.get(key)) is not None:
+                return row
             if root is not None:
-                return self._of_thread(ThreadRef(at, thread), root)
+                return self._thread_row(ThreadRef(at, thread), root)
         if isinstance(at, ChangeRequestRef) and kind in CHANGE_REQUEST_KINDS:
-            return self._request_case(at, _title(draft.text))
+            return self._request_row(at, _title(draft.text))
         key = f"draft {draft.key}"
         where = ""
-        if isinstance(at, ChangeRequestRef) and (about := self._requests.get(at)) is not None:
-            where = f"#{about.number} {about.title}"
+        if isinstance(at, ChangeRequestRef) and (request := self._requests.get(at)) is not None:
+            where = f"#{request.number} {request.title}"
         space_id = at.space_id if at is not None else ""
-        self._cases[key] = _Case(key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id)
-        return self._cases[key]
+        self._rows[key] = _UnsortedRow(
+            key, DraftRef(draft.key), _title(draft.text), self._context(space_id, where), space_id
+        )
+        return self._rows[key]
 
     # Titles and contexts
 
-    def _claim(
+    def _add_reason(
         self,
         at: ChangeRequestRef,
-        about: ChangeRequest,
+        request: ChangeRequest,
         reason: Reason,
         words: str,
         moment: datetime | None,
         stamp: str,
     ) -> None:
-        self._request_case(at, about.title).claims.append(_Claim(reason, words, moment, stamp))
+        self._request_row(at, request.title).reasons.append(_RowReason(reason, words, moment, stamp))
 
-    def _request_case(self, at: ChangeRequestRef, title: str) -> _Case:
-        """Return the case of a change request. `title` is its title if the change request is not loaded."""
+    def _request_row(self, at: ChangeRequestRef, title: str) -> _UnsortedRow:
+        """Return the row of a change request. `title` is its title if the change request is not loaded."""
         key = f"change request {' '.join(_ids(at))}"
-        if (case := self._cases.get(key)) is None:
+        if (row := self._rows.get(key)) is None:
             context = self._context(at.space_id)
-            if (about := self._requests.get(at)) is not None:
-                title = f"#{about.number} {about.title}"
-                author = about.created_by.name if about.created_by is not None else ""
-                draft = "draft" if about.status == "draft" else ""
+            if (request := self._requests.get(at)) is not None:
+                title = f"#{request.number} {request.title}"
+                author = request.created_by.name if request.created_by is not None else ""
+                draft = "draft" if request.status == "draft" else ""
                 context = self._context(at.space_id, author, draft)
-            case = self._cases[key] = _Case(key, at, title, context, at.space_id)
-        return case
+            row = self._rows[key] = _UnsortedRow(key, at, title, context, at.space_id)
+        return row
 
     def _context(self, space_id: str, *parts: str) -> str:
-        space = self._known.spaces.get(space_id)
+        space = self._facts.spaces.get(space_id)
         return " · ".join(filter(None, (space.title if space is not None else "", *parts)))
 
 
-def _is_under_way(entry: OutboxEntry) -> bool:
+def _is_sent(entry: OutboxEntry) -> bool:
     return entry.state not in ("pending", "failed") and not entry.needs_user
 
 
@@ -604,11 +622,11 @@ def _title(markdown: str) -> str:
     return line(plain_text(markdown)[:_LONGEST_TITLE])
 
 
-def _people(reviews: Sequence[Review]) -> str:
-    return _some([each.reviewer.name for each in reviews])
+def _reviewers(reviews: Sequence[Review]) -> str:
+    return _join_names([each.reviewer.name for each in reviews])
 
 
-def _some(people: Sequence[str]) -> str:
+def _join_names(people: Sequence[str]) -> str:
     """Return up to two names, and the number of the others."""
     once = list(dict.fromkeys(people))
     return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]}, and {len(once) - 2} more"
@@ -626,9 +644,9 @@ def _seconds(moment: datetime | None) -> float:
     return moment.timestamp() if moment is not None else 0.0
 
 
-def _of(what: str, number: int, of: str) -> str:
-    return f"{what} {_number(number, of)}" if number else ""
+def _count_of(what: str, number: int, of: str) -> str:
+    return f"{what} {_count(number, of)}" if number else ""
 
 
-def _number(number: int, one: str, many: str = "") -> str:
+def _count(number: int, one: str, many: str = "") -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,5 +1,5 @@
-"""Builds the rows of the inbox in a thread, and stores them for the next start: to read what thousands of threads are
-built from takes seconds."""
+"""Schedules the builds of the inbox rows, and encodes the rows that are stored for the next start. Building them again from
+thousands of threads would take seconds."""
 
 from __future__ import annotations
 
@@ -12,87 +12,87 @@ from typing import Any
 
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.concurrency import Tasks
-from octavo.data.inbox import REASONS, BuiltRows, DraftRef, Inbox, Row, Thing, ThreadRef, WriteRef
+from octavo.data.inbox import REASONS, DraftRef, Inbox, InboxRow, ReasonCache, RowTarget, ThreadRef, WriteRef
 from octavo.untrusted_input import parse_json
 
 MOST = 1000
-"""Rows that are stored."""
+"""Most rows that are stored."""
 _PLAIN = ("key", "reason", "also", "words", "title", "context", "space_id", "stamp")
 
 
 class InboxBuilder:
-    """The rows of the inbox, and the task that builds them: once for all responses that have arrived."""
+    """The rows of the inbox, and the task that builds them. Responses that arrive close together cause one build."""
 
-    def __init__(self, build: Callable[[BuiltRows, bool], Awaitable[Inbox | None]], show: Callable[[], None]) -> None:
-        """`build` returns the rows. It is told whether what they are built from has changed, and returns None if it has
-        not. `show` is called afterwards."""
+    def __init__(self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], show: Callable[[], None]) -> None:
+        """`build` returns the new rows, or None if nothing has changed. Its second argument is true if something is known to
+        have changed. `show` is called after each build."""
         self.inbox = Inbox()
-        self.may_begin = False
-        """True once enough is loaded to build rows. Until then, the rows may be those of an earlier run."""
+        self.can_build = False
+        """Whether enough is loaded to build rows. Before, the rows are those of an earlier run."""
         self._build, self._show = build, show
-        self._made = BuiltRows()
+        self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
         self._is_stale = self._is_due = False
-        self._at = 0.0
-        self._sooner = asyncio.Event()
+        self._build_at = 0.0
+        self._rescheduled = asyncio.Event()
 
-    def soon(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build and show the rows within `wait` seconds. `is_stale` is False if perhaps nothing that they are built from
-        has changed."""
+    def schedule(self, wait: float, *, is_stale: bool = True) -> None:
+        """Build and show the rows within `wait` seconds. With `is_stale=False`, `build` has to find out whether anything has
+        changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
-        self._at = min(self._at, at) if self._is_due else at
+        self._build_at = min(self._build_at, at) if self._is_due else at
         self._is_stale, self._is_due = self._is_stale or is_stale, True
-        self._sooner.set()
+        self._rescheduled.set()
         if self.is_idle:
             self._task = self._tasks.start(self._run(), name="rows of the inbox")
 
     @property
     def is_idle(self) -> bool:
-        """Return whether the rows are built from all that is loaded."""
+        """Return whether no build is running or scheduled."""
         return self._task is None or self._task.done()
 
     async def wait_idle(self) -> None:
-        """Build the rows from all that is loaded, and wait for them."""
-        self.soon(0.0, is_stale=False)
+        """Build the rows now, and wait for them."""
+        self.schedule(0.0, is_stale=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
     def stop(self) -> None:
-        """Stop building rows."""
+        """Cancel the running build."""
         if self._task is not None:
             self._task.cancel()
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while self._is_due:
-            self._sooner.clear()
-            if (wait := self._at - loop.time()) > 0:
-                timer = loop.call_later(wait, self._sooner.set)
-                await self._sooner.wait()
+            self._rescheduled.clear()
+            if (wait := self._build_at - loop.time()) > 0:
+                timer = loop.call_later(wait, self._rescheduled.set)
+                await self._rescheduled.wait()
                 timer.cancel()
                 continue
-            is_stale, self._is_stale, self._is_due = self._is_stale and self.may_begin, False, False
-            self.inbox = await self._build(self._made, is_stale) or self.inbox
+            is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
+            self.inbox = await self._build(self._cache, is_stale) or self.inbox
             self._show()
 
 
-def packed(rows: tuple[Row, ...]) -> bytes:
-    """Return rows as they are stored."""
+def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
+    """Return rows as JSON bytes, to be stored."""
     return json.dumps([_packed(row) for row in rows[:MOST]], ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def unpacked(kept: bytes) -> tuple[Row, ...]:
-    """Return stored rows. Rows that cannot be read are left out: another version of Octavo wrote them."""
+def unpack_rows(kept: bytes) -> tuple[InboxRow, ...]:
+    """Return stored rows. Empty if they cannot be read, because another version of Octavo wrote them."""
     try:
         return tuple(_unpacked(each) for each in parse_json(kept.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, KeyError, IndexError):
         return ()
 
 
-def _packed(row: Row) -> dict[str, Any]:
-    about = row.about
+def _packed(row: InboxRow) -> dict[str, Any]:
+    about = row.target
     match about:
         case ThreadRef(at=at, comment_id=comment):
             thing = ["thread", comment, *_place(at)]
@@ -106,14 +106,14 @@ def _packed(row: Row) -> dict[str, Any]:
     return {**{name: getattr(row, name) for name in _PLAIN}, "moment": moment, "about": thing}
 
 
-def _unpacked(kept: dict[str, Any]) -> Row:
+def _unpacked(kept: dict[str, Any]) -> InboxRow:
     kind, *rest = kept["about"]
     plain = {name: kept[name] for name in _PLAIN}
     plain["also"] = tuple(plain["also"])
     if not {plain["reason"], *plain["also"]} <= set(REASONS):
         raise ValueError("a reason from another version of Octavo")
     moment = datetime.fromisoformat(kept["moment"]) if kept["moment"] is not None else None
-    return Row(**plain, moment=moment, about=_THINGS[kind](*rest))
+    return InboxRow(**plain, moment=moment, target=_THINGS[kind](*rest))
 
 
 def _place(at: Discussion) -> list[str]:
@@ -126,10 +126,10 @@ def _discussion(space: str, change_request: str = "") -> Discussion:
     return SpaceRef(space_id=space)
 
 
-_THINGS: dict[str, Callable[..., Thing]] = {
+_THINGS: dict[str, Callable[..., RowTarget]] = {
     "thread": lambda comment, *place: ThreadRef(_discussion(*place), comment),
     "draft": DraftRef,
     "write": WriteRef,
     "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
 }
-assert {*_PLAIN, "moment", "about"} == {each.name for each in fields(Row)}, "each field of a row is stored"
+assert {*_PLAIN, "moment", "target"} == {each.name for each in fields(InboxRow)}, "each field of a row is stored"

@@ -1,10 +1,10 @@
-"""Loads the inbox: keeps its rows current with few requests, and only while it has subscribers.
+"""Keeps the rows of the inbox current, with few requests and only while the inbox has subscribers.
 
     loader = InboxLoader(live, drafts, organization)
-    leave = loader.subscribe(self.show)        # called now with the cached rows, and on each change
-    await loader.refresh()                     # another round: the lists, what has changed, and a few rechecks
+    leave = loader.subscribe(self.show)        # calls back now with the cached rows, and on each change
+    await loader.refresh()                     # fetches the lists and the responses that have changed
 
-A round has three steps. The three lists of the organization are fetched. `InboxPlan` computes from them which
+A round has three steps. The three lists of the organization are fetched. `InboxPlanner` computes from them which
 responses the inbox needs. The `Syncer` fetches the responses that differ from those on disk, which may be of an
 earlier run; responses that most likely concern the user are first. `InboxBuilder` builds rows while they arrive.
 """
@@ -28,22 +28,22 @@ from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.concurrency import Tasks
-from octavo.data.answer import Snapshot
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import BuiltRows, Inbox, InboxFacts, Row, ThreadRef, Unknown, inbox_of
-from octavo.data.inbox_builder import InboxBuilder, packed, unpacked
-from octavo.data.inbox_plan import KEEPER, MOST_LISTED, FinishedWrite, InboxPlan, Lists, place_of, url_of
+from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, ThreadRef, Unknown, inbox_of
+from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
+from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
+from octavo.data.live_response import Snapshot
 from octavo.data.observers import Observers
 from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of, spaces_of
 from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure, RoundKind
 
-BETWEEN, LATER = 0.25, 3.0
-"""Seconds between two times that rows are built while responses arrive: in a round, and afterwards."""
-PATIENCE = 3.0
-"""Seconds for which the cached rows are shown unchanged while the lists are fetched."""
+BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
+"""Shortest time in seconds between two builds of the rows while responses arrive: in a round, and after it."""
+CACHED_ROWS_TIMEOUT = 3.0
+"""Seconds after which rows are built from responses on disk if the lists have not arrived."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -58,34 +58,35 @@ _ALL_UNKNOWN = Unknown()
 class InboxFailure:
     """Responses of one kind that could not be loaded for the same reason."""
 
-    what: str
-    """The responses, such as `reviews in 3 locations`."""
-    why: str
-    """The cause, as a sentence."""
+    label: str
+    """Name of the responses, such as `reviews in 3 locations`."""
+    cause: str
+    """The sentence of the error."""
     is_unreached: bool = False
     """True if the server was not reached. Then cached rows are shown."""
 
 
 @dataclass(frozen=True)
 class InboxSnapshot:
-    """The inbox as far as it is loaded."""
+    """The rows of the inbox, and how much of it is loaded."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[InboxRow, ...] = ()
     unknown: Unknown = _ALL_UNKNOWN
     """Responses that are not loaded yet and may lead to rows."""
-    asked: int = 0
-    """Number of the `of` responses that this round fetches that are here."""
-    of: int = 0
+    fetched: int = 0
+    """Number of the `due` responses that have arrived."""
+    due: int = 0
+    """Number of responses that this round fetches."""
     is_loading: bool = False
     failed: tuple[InboxFailure, ...] = ()
     is_known: bool = False
-    """True if the lists have been loaded, also in an earlier run."""
+    """Whether the lists have been loaded, in this run or an earlier one."""
     is_first: bool = False
-    """True if no rows were cached: then rows appear one by one."""
+    """Whether this is the first round and no rows were cached, so that rows appear one by one."""
 
 
 class InboxLoader:
-    """The inbox of one organization, and the responses that it is built from."""
+    """Loads and builds the inbox of one organization."""
 
     def __init__(self, live: Live, drafts: Drafts, organization: Organization) -> None:
         self._live, self._drafts, self._organization = live, drafts, organization
@@ -97,7 +98,7 @@ class InboxLoader:
         self._me: users.User | None = None
         self._responses = InboxResponses()
         at = OrganizationRef(organization_id=organization.id)
-        self._plan = InboxPlan(at, self._responses, lambda url: live.shelf.versions.get(url), live.now)
+        self._plan = InboxPlanner(at, self._responses, lambda url: live.cache.versions.get(url), live.now)
         self._errors: dict[str, ApiError] = {}
         """Errors of the lists and of the account of the user, by name."""
         self._failures: dict[str, LoadFailure] = {}
@@ -109,30 +110,30 @@ class InboxLoader:
         self._tasks = Tasks("Updating the inbox")
         self._round: asyncio.Task[None] | None = None
         self._is_quiet = False
-        """True if the current round is not shown."""
+        """Whether the current round does not show that it is loading."""
         self._shown: InboxSnapshot | None = None
         self._builder = InboxBuilder(self._build, self._show)
         self._cached_as = f"inbox of {organization.id}"
-        self._cached: tuple[Row, ...] | None = None
+        self._cached: tuple[InboxRow, ...] | None = None
         """The rows that are stored for the next start. None if there are none."""
         live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now with the snapshot and again on each change. Returns a function that ends this.
+        """Call `callback` now with the snapshot, and again on each change. Returns a function that ends this.
 
-        The first callback begins a round. When the last one leaves, nothing more is requested.
+        The first subscriber begins a round. After the last one has left, no requests are sent.
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
-            if self._cached is None and (cached := self._live.shelf.derived(self._cached_as)) is not None:
-                self._cached = unpacked(cached)
+            if self._cached is None and (cached := self._live.cache.read_derived(self._cached_as)) is not None:
+                self._cached = unpack_rows(cached)
                 self._builder.inbox = Inbox(self._cached)
             for name, op in self._listings.items():
-                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), anew=False))
+                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), refetch=False))
             self._leaving.append(self._live.outbox.observe(self.rebuild))
             self._leaving.append(self._live.syncer.changed.add(self._progressed))
             self._begin("start")
-        callback(self.now())
+        callback(self.snapshot())
 
         def leave() -> None:
             remove()
@@ -142,24 +143,25 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and all that has changed, or wait for the round that runs. Sends nothing without subscribers."""
+        """Fetch the lists and all responses that have changed, or wait for the running round. Sends nothing without
+        subscribers."""
         if self._observers:
             await asyncio.wait([self._begin("refresh")])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch all that has changed according to lists that were just fetched, or wait for the round that runs."""
+        """Fetch all responses that have changed according to the present lists, or wait for the running round."""
         if self._observers:
             await asyncio.wait([self._begin("poll")])
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
-        """Build the rows again soon, because something that they are built from has changed."""
+        """Build the rows again soon, because their facts have changed."""
         if self._observers:
-            self._builder.soon(self._pause if self.is_loading else 0.0)
+            self._builder.schedule(self._pause if self.is_loading else 0.0)
 
     async def wait_for_rows(self) -> None:
-        """Build the rows from all that is loaded, and wait for them. Sends nothing."""
+        """Build the rows from everything that is loaded, and wait for them. Sends nothing."""
         self.rebuild()
         await self._builder.wait_idle()
 
@@ -170,7 +172,7 @@ class InboxLoader:
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is being loaded and the rows are built from all that is loaded."""
+        """Return whether nothing is being loaded and the rows are up to date with everything that is loaded."""
         return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(KEEPER)
 
     @property
@@ -185,15 +187,15 @@ class InboxLoader:
         fetched = [each for each in lists if each is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
-    def now(self) -> InboxSnapshot:
+    def snapshot(self) -> InboxSnapshot:
         """Return the present snapshot. Sends nothing."""
         inbox, is_loading, syncer = self._builder.inbox, self.is_loading and not self._is_quiet, self._live.syncer
         progress = syncer.progress(KEEPER, Rank.AHEAD)
         return InboxSnapshot(
             rows=inbox.rows,
             unknown=replace(inbox.unknown, is_being_read=not (is_loading or syncer.is_idle(KEEPER))),
-            asked=progress.due - progress.missing if is_loading else 0,
-            of=progress.due if is_loading else 0,
+            fetched=progress.due - progress.missing if is_loading else 0,
+            due=progress.due if is_loading else 0,
             is_loading=is_loading,
             failed=self._failed(),
             is_known=self.as_of is not None,
@@ -201,31 +203,30 @@ class InboxLoader:
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
-        """Return the change request of a row as it is in the lists. None if it is in none."""
+        """Return a change request from the lists. None if no list has it."""
         listed = chain(self._items("open"), self._items("draft"))
         return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open comments of each change request. Comments that were fetched again and are the same stay the same
-        object."""
+        """Return the open threads of each change request. A list that has not changed stays the same object."""
         found = {}
-        for url, want in self._plan.all.items():
+        for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
             if items is not None and isinstance(want.op, comments.List) and isinstance(want.op.at, ChangeRequestRef):
                 found[want.op.at] = items
         return found
 
     def comment(self, thread: ThreadRef) -> Comment | None:
-        """Return the first comment of the thread of a row, as it was last fetched. None if it is not here."""
+        """Return the first comment of a thread, from memory or disk. None if it was not loaded."""
         found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
         if found is None:
-            cached = self._live.shelf.get(open_threads_of(thread.at))
+            cached = self._live.cache.get(open_threads_of(thread.at))
             found = cached[0].items if cached is not None else ()
         return next((each for each in found if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
-        """Send no more requests: the last subscriber has left."""
+        """End all requests, because the last subscriber has left."""
         for leave in self._leaving:
             leave()
         self._leaving.clear()
@@ -238,8 +239,11 @@ class InboxLoader:
     # Rounds
 
     def _begin(self, kind: RoundKind) -> asyncio.Task[None]:
-        """Begin a round, or return the one that runs. A `start` takes lists that are being fetched, `refresh` fetches
-        them, `poll` and `moved` take them as they are."""
+        """Begin a round, or return the running one.
+
+        A `start` waits for the lists that are being fetched, a `refresh` fetches them, `poll` and `moved` use the present
+        ones.
+        """
         if self._round is None or self._round.done():
             self._round = self._tasks.start(self._load(kind), name=f"inbox, {kind}")
             self._round.add_done_callback(self._ended)
@@ -249,7 +253,7 @@ class InboxLoader:
         self._is_quiet = kind == "poll"
         await self._load_user()
         if kind == "start" and self._cached is None:
-            await self._plan_round(kind, is_from_disk=True)  # rows of cached responses are shown meanwhile
+            await self._plan_round(kind, is_from_disk=True)  # shows rows from cached responses meanwhile
         if kind in ("start", "refresh"):
             await self._load_lists(kind)
             self.rebuild()
@@ -262,52 +266,52 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_round(self, kind: RoundKind, *, is_from_disk: bool = False) -> None:
-        """Begin to fetch the wants of the current lists, and read responses from disk. With `is_from_disk`, nothing is
-        fetched."""
+        """Let the syncer fetch or read from disk the responses that follow from the present lists. With `is_from_disk`, they
+        are only read from disk."""
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
         plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
         sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
-        plan.busy = frozenset(each.at for each in sending)
+        plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
         await syncer.wait_idle(KEEPER, Rank.NOW)
         plan.is_from_disk = False
-        if not self._builder.may_begin:
-            self._builder.may_begin = True
+        if not self._builder.can_build:
+            self._builder.can_build = True
             self.rebuild()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is None:
-            self._builder.may_begin = True
-            if task is self._round and not self._plan.is_of(self._current_lists()):
+            self._builder.can_build = True
+            if task is self._round and not self._plan.is_computed_from(self._current_lists()):
                 self._begin("moved")
         if self._observers:  # else the cache may be closed by now
-            self._builder.soon(0.0, is_stale=False)
+            self._builder.schedule(0.0, is_stale=False)
 
     async def _load_user(self) -> None:
         self._errors.pop("me", None)
         me, before = self._live.outbox.me or self._me, self._me
         try:
-            self._me = me if me is not None else await self._live.known(users.Me())
+            self._me = me if me is not None else await self._live.cached_or_fetch(users.Me())
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
-            self._live.syncer.drop(KEEPER)  # all responses are read from disk again: other threads concern the user
+            self._live.syncer.drop(KEEPER)  # all responses are read again, because other threads concern this user
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
     async def _load_lists(self, kind: RoundKind) -> None:
-        """Fetch the lists. If they take long, responses on disk are taken meanwhile."""
+        """Fetch the lists. If they do not arrive soon, use the responses on disk meanwhile."""
         loading = asyncio.gather(*(self._load_list(op, again=kind == "refresh") for op in self._listings.values()))
         try:
-            if not self._builder.may_begin and not (await asyncio.wait([loading], timeout=PATIENCE))[0]:
+            if not self._builder.can_build and not (await asyncio.wait([loading], timeout=CACHED_ROWS_TIMEOUT))[0]:
                 await self._plan_round(kind, is_from_disk=True)
             await loading
         finally:
             loading.cancel()
 
     async def _load_list(self, op: Listing[Any], *, again: bool) -> None:
-        await (self._live.refresh(op) if again else self._live.rested(op))
-        await self._live.read_on(op, MOST_LISTED)
+        await (self._live.refresh(op) if again else self._live.wait_loaded(op))
+        await self._live.fetch_pages(op, MAX_ITEMS)
 
     def _list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
@@ -315,12 +319,12 @@ class InboxLoader:
         self._errors.pop(name, None)
         if snapshot.error is not None:
             self._errors[name] = snapshot.error
-        self._builder.soon(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
+        self._builder.schedule(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._round is None:
             return
         if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
             self._begin("start")  # the server responds again: repeat failed requests
-        elif not self._plan.is_of(self._current_lists()):
+        elif not self._plan.is_computed_from(self._current_lists()):
             self._begin("moved")
 
     def _current_lists(self) -> Lists:
@@ -334,43 +338,43 @@ class InboxLoader:
 
     @property
     def _pause(self) -> float:
-        return BETWEEN if self.is_loading else LATER
+        return BUILD_INTERVAL_LOADING if self.is_loading else BUILD_INTERVAL
 
     def _progressed(self, keeper: str) -> None:
         if keeper == KEEPER:
-            self._builder.soon(self._pause, is_stale=False)
+            self._builder.schedule(self._pause, is_stale=False)
 
-    async def _build(self, made: BuiltRows, is_stale: bool) -> Inbox | None:
-        """Return the rows of all that is loaded. None if that is the same as before."""
+    async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
+        """Return the rows from everything that is loaded. None if nothing has changed since the last build."""
         new = self._responses.take_new()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
-            self._live.let_go(op)
-        if new and self._responses.put(await asyncio.to_thread(self._responses.reduced, new)):
+            self._live.release(op)
+        if new and self._responses.put(await asyncio.to_thread(self._responses.reduce, new)):
             is_stale = True
-        if not (is_stale and self._builder.may_begin):
+        if not (is_stale and self._builder.can_build):
             return None
-        return await asyncio.to_thread(inbox_of, self._known(), made)
+        return await asyncio.to_thread(inbox_of, self._facts(), cache)
 
     def _show(self) -> None:
-        snapshot, rows = self.now(), self._builder.inbox.rows
+        snapshot, rows = self.snapshot(), self._builder.inbox.rows
         if not (self.is_loading or snapshot.failed) and rows is not self._cached and snapshot.is_known:
             self._cached = rows
-            self._live.shelf.put_derived(self._cached_as, partial(packed, rows))
+            self._live.cache.put_derived(self._cached_as, partial(pack_rows, rows))
         if snapshot != self._shown:
             self._shown = snapshot
             self._observers.notify(snapshot)
 
-    def _known(self) -> InboxFacts:
+    def _facts(self) -> InboxFacts:
         values = self._responses.values
         of: dict[type[Any], dict[Any, Sequence[Any]]] = {reviews.List: {}, reviews.ListRequested: {}, comments.List: {}}
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
-        for url, want in self._plan.all.items():
+        for url, want in self._plan.all_wants.items():
             if (items := values.get(url)) is not None:
                 if isinstance(want.op, comments.ListReplies):
                     replies.setdefault(want.op.at, {})[want.op.comment_id] = items
                 else:
-                    of[type(want.op)][place_of(want)] = items
+                    of[type(want.op)][discussion_of(want)] = items
         return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
@@ -386,8 +390,8 @@ class InboxLoader:
         )
 
     def _failed(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, one for each kind and cause. In a round, those of the round before stay until their
-        responses are fetched."""
+        """Return the failures, one for each kind of response and cause. While a round runs, a failure of the last round stays
+        until its response arrives."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting(KEEPER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}

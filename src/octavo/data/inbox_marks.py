@@ -20,7 +20,7 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from octavo.data.database import moment
-from octavo.data.inbox import Row
+from octavo.data.inbox import InboxRow
 from octavo.data.state_db import NotSaved, StateDb
 
 MarkKind = Literal["done", "snoozed", "read"]
@@ -55,13 +55,13 @@ class Mark:
 class MarkedRows:
     """The rows of an inbox by their marks."""
 
-    here: tuple[Row, ...] = ()
+    here: tuple[InboxRow, ...] = ()
     """Rows that need the user, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
     """Keys of the rows that changed since the user read them."""
-    snoozed: tuple[tuple[Row, datetime | None], ...] = ()
+    snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
     """Snoozed rows with the end of their snooze, the next to return first. Rows without an end are last."""
-    done: tuple[Row, ...] = ()
+    done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
@@ -77,12 +77,12 @@ class InboxMarks:
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
         """The previous marks of each change, for undo."""
 
-    def sort(self, rows: Iterable[Row]) -> MarkedRows:
+    def sort(self, rows: Iterable[InboxRow]) -> MarkedRows:
         """Return `rows` by their current marks."""
         now, marks = self._state.now(), self._all()
-        here: list[Row] = []
-        asleep: list[tuple[Row, datetime | None]] = []
-        done: list[Row] = []
+        here: list[InboxRow] = []
+        asleep: list[tuple[InboxRow, datetime | None]] = []
+        done: list[InboxRow] = []
         unread: set[str] = set()
         for row in rows:
             away, seen = marks.get((row.key, False)), marks.get((row.key, True))
@@ -102,22 +102,22 @@ class InboxMarks:
         found = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(found, key=lambda each: each.marked_at, reverse=True))
 
-    async def mark_done(self, *rows: Row) -> None:
+    async def mark_done(self, *rows: InboxRow) -> None:
         """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""
         await self._mark("done", rows)
 
-    async def snooze(self, *rows: Row, until: datetime | None) -> None:
+    async def snooze(self, *rows: InboxRow, until: datetime | None) -> None:
         """Snooze rows until a time, or until their next change if `until` is None. Raises NotSaved, and then no row is
         snoozed."""
         await self._mark("snoozed", rows, until)
 
-    async def mark_read(self, *rows: Row) -> None:
+    async def mark_read(self, *rows: InboxRow) -> None:
         """Mark rows as read. Raises NotSaved."""
         unread = [row for row in rows if (seen := self._all().get((row.key, True))) is None or seen.stamp != row.stamp]
         if unread:
             await self._mark("read", unread)
 
-    async def mark_unread(self, *rows: Row) -> None:
+    async def mark_unread(self, *rows: InboxRow) -> None:
         """Mark rows as unread. Raises NotSaved."""
         await self._put({(row.key, True): None for row in rows})
 
@@ -138,7 +138,7 @@ class InboxMarks:
         """Read the marks from disk again: another instance may have changed them."""
         self._marks = None
 
-    async def _mark(self, kind: MarkKind, rows: Iterable[Row], until: datetime | None = None) -> None:
+    async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
         now = self._state.now()
         new: dict[tuple[str, bool], Mark | None] = {
             (row.key, kind == "read"): Mark(row.key, kind, row.stamp, now, until, row.words, row.title, row.context)

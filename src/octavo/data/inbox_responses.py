@@ -1,4 +1,5 @@
-"""The responses of the inbox in memory, reduced to what rows depend on: whole ones take ten times the memory."""
+"""The responses that inbox rows are built from, in memory. They are reduced to the parts that rows depend on, which take a
+tenth of the memory."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ from typing import Any, TypeAlias
 from octavo.api.comments import Comment, List, ListReplies
 from octavo.api.operation import Operation
 from octavo.data.inbox import message_facts
-from octavo.data.queries import MOST
+from octavo.data.queries import PAGE_LIMIT
 
 MOST_SHARED = 10_000
-"""People and pages that later comments may share."""
-Response: TypeAlias = tuple[Operation[Any], Sequence[Any]]
+"""Most people and pages that comments share."""
+ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 """A list operation, and the items of its response."""
 
 
@@ -22,32 +23,32 @@ class InboxResponses:
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """Replies are reduced to `MessageFacts`. Items that were fetched again and are the same stay the same object."""
-        self.new: dict[str, Response] = {}
+        """The reduced items of each response. Replies are `MessageFacts`. A response that has not changed stays the same object."""
+        self.new: dict[str, ListedItems] = {}
         """Responses that are not reduced yet, by URL."""
         self._shared: dict[Any, Any] = {}
-        """People and pages of comments, each once."""
+        """The people and pages of comments, each as one object that all comments share."""
         self._last_posts: dict[str, tuple[object, datetime | None]] = {}
         """The results of `last_post`, and the items they were computed from."""
 
     @property
     def pages(self) -> dict[str, int]:
-        """The number of pages of each response that has several, by URL."""
-        return {url: -(-len(items) // MOST) for url, items in self.values.items() if len(items) > MOST}
+        """The number of pages of each response that has more than one, by URL."""
+        return {url: -(-len(items) // PAGE_LIMIT) for url, items in self.values.items() if len(items) > PAGE_LIMIT}
 
-    def take_new(self) -> dict[str, Response]:
-        """Return the responses that are not reduced yet, and remove them."""
+    def take_new(self) -> dict[str, ListedItems]:
+        """Remove and return the responses that are not reduced yet."""
         new, self.new = self.new, {}
         return new
 
-    def reduced(self, new: Mapping[str, Response]) -> dict[str, tuple[Any, ...]]:
-        """Return the items of responses as they stay in memory. From any thread, one at a time."""
+    def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
+        """Return the reduced items of each response. From any thread, but only from one at a time."""
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
         return {url: self._reduced(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses. Return whether one of them differs from before."""
+        """Store reduced responses. Return whether one of them has changed."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs
@@ -60,9 +61,9 @@ class InboxResponses:
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, is_mine: bool) -> datetime | None:
-        """Return the time of the last post in the threads of the user in a response. None without such a thread.
+        """Return the time of the last post in the user's threads in the response at `url`. None if it has no such thread.
 
-        `is_mine` tells whether a thread with these replies concerns the user.
+        For a response with replies, `is_mine` is whether its thread concerns the user.
         """
         items = self.values.get(url, ())
         known = self._last_posts.get(url)
@@ -81,10 +82,10 @@ class InboxResponses:
         items: tuple[Any, ...] = tuple(map(message_facts, response) if isinstance(op, ListReplies) else response)
         if before is not None and items == before:
             return before
-        return tuple(map(self._sharing, items)) if isinstance(op, List) else items
+        return tuple(map(self._share_parts, items)) if isinstance(op, List) else items
 
-    def _sharing(self, comment: Comment) -> Comment:
-        """Return a comment that shares people, pages and permissions with others."""
+    def _share_parts(self, comment: Comment) -> Comment:
+        """Return the comment with its author, page and permissions replaced by equal objects that other comments use."""
         share, target = self._shared.setdefault, comment.target
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})

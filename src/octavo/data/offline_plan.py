@@ -1,6 +1,6 @@
-"""The responses that a space needs to be available offline, with their stamps.
+"""Computes which responses a space needs to be available offline, and their stamps.
 
-They are the operations of the views: a view finds a cached response only under the operation that it sends
+The operations must be those of the views: a view finds a cached response only under the operation that it sends
 (`tests/journeys/test_offline.py` opens all views).
 """
 
@@ -26,54 +26,56 @@ from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
 
 LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
-"""Items on a page of short lists; of threads, replies, files and links; and of changes: as the views ask."""
-MOST_LISTED = 10_000
-"""Items of a list that are available offline."""
+"""Items on a page as the views request them: of short lists; of threads, replies, files and links; and of changes."""
+MAX_ITEMS = 10_000
+"""Most items of a list that are available offline."""
 
 
-class OfflinePlan:
-    """Tells the Syncer which responses a space needs, and pins those that are here. Made anew for each round."""
+class OfflinePlanner:
+    """Returns the wants of one offline space, and pins the responses. Each round has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
-        """`pinned` is the size of each response that is pinned already, None if it is not on disk."""
+        """`pinned` has the size of each response that is already pinned, by URL. None if it is not on disk."""
         self.keeper = keeper_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
-        self.home = _want(self.keeper, get, stamps.UNTOLD, "the space", leads_on=True, is_told=False)
-        """The want that leads to all others."""
+        self.space_want = _want(self.keeper, get, stamps.NO_STAMP, "the space", needs_value=True, has_stamp=False)
+        """The want for the space, from which all others follow."""
         self.space: Space | None = None
-        """The space as it is in this round. None until it was fetched."""
+        """The space. None until it was fetched in this round."""
         self.pages = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
-        """Lists of which only the first items are available offline, and a sentence that says so."""
+        """Lists of which only the first items are available offline, each with a sentence that says so."""
         self.wanted: set[str] = set()
         """The URLs of all wants of this round."""
         self._cache = cache
         self._pinned = {url for url, size in pinned.items() if size is not None}
         self._lists: set[str] = set()
-        """The URLs of responses that lead to others."""
+        """The URLs of the responses from which other wants follow."""
         self._change_requests: dict[ChangeRequestRef, ChangeRequest] = {}
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return the space itself: it leads to all other responses."""
-        return self._prepared((self.home,))
+        """Return the want for the space, from which all others follow."""
+        return self._prepared((self.space_want,))
 
     def follow(self, want: Want, value: Any) -> Iterator[Want]:
-        """Pin a response, and return the wants that it leads to."""
+        """Pin a response, and return the wants that follow from it."""
         self._pin(want.url)
-        if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.most and value.next is not None:
+        if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
-        return self._prepared(self._led_to_by(want.op, value))
+        return self._prepared(self._wants_after(want.op, value))
 
     def is_list(self, url: str) -> bool:
-        """Return whether the response at `url` leads to others."""
+        """Return whether other wants follow from the response at `url`."""
         return url in self._lists
 
-    def _led_to_by(self, op: Operation[Any], value: Any) -> Iterator[Want]:
+    def _wants_after(self, op: Operation[Any], value: Any) -> Iterator[Want]:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
-                self._cache.put_version(self.home.url, stamps.space_stamp(value))  # as the list of spaces tells it
+                self._cache.put_version(
+                    self.space_want.url, stamps.space_stamp(value)
+                )  # the stamp that the list of spaces has for it
                 if value.deleted_at is None:
                     yield from of_space(value, self.keeper)
             case content.ListPages(at=SpaceRef() as at), PageTree():
@@ -91,21 +93,25 @@ class OfflinePlan:
                     yield from of_changes(at, listed, value, self.keeper)
 
     def _prepared(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Return wants. Those that are not pinned yet are read from disk if they are current, and pinned then."""
+        """Return the wants. A response that is not pinned yet is to be read from disk if it is current, so that it is pinned."""
         for want in wants:
             self.wanted.add(want.url)
-            if want.leads_on:
+            if want.needs_value:
                 self._lists.add(want.url)
             if want.url in self._pinned:
                 yield want
                 continue
-            if want.stamp == stamps.IMMUTABLE and want.url not in self._cache.versions and self._cache.body(want.op):
-                self._cache.put_version(want.url, want.stamp)  # a view has fetched it, and it never changes
+            if (
+                want.stamp == stamps.IMMUTABLE
+                and want.url not in self._cache.versions
+                and self._cache.read_body(want.op)
+            ):
+                self._cache.put_version(want.url, want.stamp)  # a view has fetched this response, which never changes
             if isinstance(want.op, comments.ListReplies) and want.stamp.startswith("0 "):
-                none: ListPage[Any] = ListPage(items=())
-                self._cache.put(want.op, none)  # the thread says that it has no replies
+                empty: ListPage[Any] = ListPage(items=())
+                self._cache.put(want.op, empty)  # the thread has no replies, so no request is needed
                 self._cache.put_version(want.url, want.stamp)
-            yield replace(want, leads_on=True)
+            yield replace(want, needs_value=True)
 
     def _pin(self, url: str) -> None:
         if url not in self._pinned:
@@ -114,31 +120,31 @@ class OfflinePlan:
 
 
 def keeper_of(space_id: str) -> str:
-    """Return the name under which the responses of a space are wanted and pinned."""
+    """Return the keeper of the wants and pins of an offline space."""
     return f"offline {space_id}"
 
 
 def of_space(space: Space, keeper: str) -> Iterator[Want]:
-    """Return the responses of a space as a whole. The page tree is first: it says how much there is."""
+    """Return the wants of a space, without its pages. The page tree is first, because it shows how many pages there are."""
     at, whole = space.ref, stamps.space_stamp(space)
     revision, has_revision = space.revision or whole, bool(space.revision)
     tree = content.ListPages(at=at)
-    yield _want(keeper, tree, revision, "the page tree", leads_on=True, is_told=has_revision)
-    yield _threads(keeper, at, whole, "the threads", is_told=False)
+    yield _want(keeper, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
+    yield _threads(keeper, at, whole, "the threads", has_stamp=False)
     for status in ("open", "draft"):
         op = change_requests.List(at=at, status=status, limit=LISTED)
-        yield _want(keeper, op, whole, f"the list of {status} change requests", leads_on=True, is_told=False)
-    yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files", is_told=has_revision)
-    yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links", is_told=has_revision)
+        yield _want(keeper, op, whole, f"the list of {status} change requests", needs_value=True, has_stamp=False)
+    yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files", has_stamp=has_revision)
+    yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links", has_stamp=has_revision)
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
             label = f"the {status} change requests in the organization"
-            yield _want(keeper, of_all, stamps.UNTOLD, label, is_told=False)
+            yield _want(keeper, of_all, stamps.NO_STAMP, label, has_stamp=False)
 
 
 def of_tree(at: SpaceRef, tree: PageTree, revision: str, keeper: str) -> Iterator[Want]:
-    """Return the pages of a space."""
+    """Return the wants for the pages of a space."""
     for page in tree.walk():
         if page.type == "document":
             op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
@@ -146,21 +152,21 @@ def of_tree(at: SpaceRef, tree: PageTree, revision: str, keeper: str) -> Iterato
 
 
 def of_threads(at: Discussion, threads: Iterable[Comment], keeper: str) -> Iterator[Want]:
-    """Return the replies of the threads of a space or change request."""
+    """Return the wants for the replies of the threads of a space or change request."""
     for thread in threads:
         op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
-        yield _want(keeper, op, stamps.edited_replies_stamp(thread), label)
+        yield _want(keeper, op, stamps.thread_stamp(thread), label)
 
 
 def of_change_request(at: ChangeRequestRef, listed: ChangeRequest, keeper: str) -> Iterator[Want]:
-    """Return the responses of a change request."""
+    """Return the wants of a change request, without its pages."""
     stamp, name = stamps.change_request_stamp(listed), f"#{listed.number}"
     revision = listed.revision or stamp
     yield _want(keeper, change_requests.Get(at=at), stamp, f"change request {name}")
     for limit in CHANGES:
         op = content.ListChanges(at=at, limit=limit)
-        yield _want(keeper, op, revision, f"the changes in {name}", leads_on=True)
+        yield _want(keeper, op, revision, f"the changes in {name}", needs_value=True)
     yield _want(keeper, content.ListPages(at=at), revision, f"the page tree in {name}")
     yield _want(keeper, reviews_of(at), stamps.reviews_stamp(listed), f"the reviews of {name}")
     yield _want(keeper, requested_of(at), stamps.reviews_stamp(listed), f"the reviewers of {name}")
@@ -173,7 +179,7 @@ def of_change_request(at: ChangeRequestRef, listed: ChangeRequest, keeper: str) 
 
 
 def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, keeper: str) -> Iterator[Want]:
-    """Return both sides of the pages that a change request changes."""
+    """Return the wants for the old and the new version of each page that a change request changes."""
     kinds: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
     for change in changes.changes:
@@ -189,11 +195,11 @@ def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, ke
                 op = content.GetPage(at=end, page_id=page, format="markdown")
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
-                yield _want(keeper, op, listed.revision or stamps.UNTOLD, label, is_told=bool(listed.revision))
+                yield _want(keeper, op, listed.revision or stamps.NO_STAMP, label, has_stamp=bool(listed.revision))
 
 
 def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
-    """Return the base and the head of a change request. Empty if the base is not known."""
+    """Return the revisions on both sides of a change request: its base and its head. Empty if the base is unknown."""
     if not listed.base:
         return ()
     old = RevisionRef(space_id=space.space_id, revision_id=listed.base)
@@ -202,16 +208,15 @@ def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
     return old, RevisionRef(space_id=space.space_id, revision_id=listed.revision)
 
 
-def _threads(keeper: str, at: Discussion, stamp: str, label: str, *, is_told: bool = True) -> Want:
+def _threads(keeper: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:
     op = comments.List(at=at, status="all", format="markdown", limit=THREADS)
-    return _want(keeper, op, stamp, label, leads_on=True, is_told=is_told)
+    return _want(keeper, op, stamp, label, needs_value=True, has_stamp=has_stamp)
 
 
 def _want(
-    keeper: str, op: Operation[Any], stamp: str, label: str, *, leads_on: bool = False, is_told: bool = True
+    keeper: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. A response of a revision never changes. A response is fetched in each round if its stamp does not tell
-    of all changes."""
+    """Return a want. With `has_stamp=False`, the stamp does not show all changes: the response is fetched in each round."""
     stamp = stamps.IMMUTABLE if never_changes(op) else stamp
     is_whole = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(
@@ -221,12 +226,12 @@ def _want(
         Rank.OFFLINE,
         stamp,
         label=label,
-        max_age=None if is_told else timedelta(),
-        leads_on=leads_on,
-        most=MOST_LISTED if is_whole else 0,
+        max_age=None if has_stamp else timedelta(),
+        needs_value=needs_value,
+        min_items=MAX_ITEMS if is_whole else 0,
     )
 
 
 def _is_on_the_server(thread: Comment) -> bool:
-    """Return whether the server has a thread. An unsent one is in the outbox."""
+    """Return whether a thread is on the server, not only in the outbox."""
     return not thread.id.startswith("pending-")

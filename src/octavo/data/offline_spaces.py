@@ -1,13 +1,13 @@
-"""Spaces that are available offline: the responses that their views ask for, fetched ahead, pinned on disk and kept
-current.
+"""Downloads the spaces that are available offline: fetches the responses that their views request, pins them on disk and
+refreshes them.
 
     offline.add(space)                     # from now on, also after a restart
     offline.get("docs")                    # the progress, or None
     offline.remove("docs")                 # and delete the copies
 
 Of several instances of Octavo, the one that holds the lock `offline` downloads. The others show its progress, and
-one of them takes over when it ends. Spaces are downloaded one after the other: `OfflinePlan` says what a space needs,
-and the Syncer fetches what is not current on disk.
+one of them takes over when it ends. Spaces are downloaded one after the other: `OfflinePlanner` returns the wants of a space,
+and the Syncer fetches those that are not current on disk.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from octavo.data.syncer import RoundKind
 if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.data.live import Live
-    from octavo.data.offline_plan import OfflinePlan
+    from octavo.data.offline_plan import OfflinePlanner
 
-EVERY = timedelta(minutes=10)
-"""Time between two rounds of a space that no list reports as changed: the lists of the organization do not count replies."""
-TAKE_OVER_EVERY = 5.0
-"""Seconds between two times that an instance looks whether the one that downloads has ended."""
+ROUND_INTERVAL = timedelta(minutes=10)
+"""Time between two rounds of a space that has not changed according to the lists, which do not count replies."""
+LOCK_CHECK_INTERVAL = 5.0
+"""Seconds between two attempts of an instance to get the lock from the one that downloads."""
 RETRY_AFTER = 60.0
-"""Seconds until a space is tried again that could not be fetched at all."""
-SHOWN_EVERY = 0.3
+"""Seconds until the next attempt for a space that could not be fetched."""
+PROGRESS_INTERVAL = 0.3
 """Seconds between two reports of progress."""
 STORED_EVERY = 10
-"""Reports of progress between two times that it is stored for other instances of Octavo, with the size on disk."""
-USUAL_PAGE = 6_000
-"""Bytes of a page on disk if none is there yet: the mean of the demo library."""
+"""Every tenth report of progress is stored for other instances of Octavo, with the size on disk."""
+DEFAULT_PAGE_BYTES = 6_000
+"""Bytes of a page while no page is on disk: the mean of the demo library."""
 MANY_PAGES = 500
-"""Pages from which the user is asked before a download."""
-_MOST_REMEMBERED = 100
-"""Failures that are stored for the next start. The next round finds all of them again."""
+"""Number of pages above which the user must confirm a download."""
+_MAX_STORED_FAILURES = 100
+"""Most failures that are stored for the next start. The next round finds all of them again."""
 _FACT = _ROLE = "offline"
-"""Name of the fact that the spaces are stored under, and of the lock of the instance that downloads."""
+"""Name of the fact that contains the spaces, and of the lock of the instance that downloads."""
 _RATE_LIMIT = "The server's rate limit is almost reached."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
@@ -61,7 +61,7 @@ class FailedDownload:
     what: str
     """The part, such as `the page Tides`."""
     why: str
-    """The cause, as a sentence."""
+    """The sentence of the error."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class OfflineSpace:
     id: str
     title: str
     state: Phase = "waiting"
-    """`lost` if the space may no longer be read. Its copies are still here."""
+    """`lost` if the user may no longer read the space. The copies are still on disk."""
     why: str = ""
-    """The cause of `waiting` or `lost`, as a sentence."""
+    """A sentence that says why the state is `waiting` or `lost`."""
     read: int = 0
-    """Number of the `of` responses that are here."""
+    """Number of the `of` responses that are on disk."""
     of: int = 0
     bytes: int = 0
     pages: int = 0
@@ -99,18 +99,18 @@ class Size:
 
 
 class OfflineSpaces:
-    """The spaces of a profile that are available offline."""
+    """The offline spaces of a profile, and their downloads."""
 
     def __init__(self, live: Live, state: StateDb) -> None:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
-            each.id: _interrupted(each) for each in _remembered(state.get_fact(_FACT))
+            each.id: _without_download(each) for each in _stored_spaces(state.get_fact(_FACT))
         }
         self._edits = 0
-        """How often `_spaces` was stored."""
+        """Number of times that `_spaces` was stored."""
         self._is_reloading = False
         self._was_refused = False
-        """Whether another instance held the lock when this one last asked for it."""
+        """Whether another instance had the lock at the last attempt to get it."""
         self._leave_state: Callable[[], None] | None = None
         """Ends the calls of `_reload_soon`. None before `begin`."""
         self._release: Callable[[], None] | None = None
@@ -118,12 +118,12 @@ class OfflineSpaces:
         self._stamps: dict[str, str] = {}
         """The stamp of each space in the list of spaces, when the space was last fetched."""
         self._due: dict[str, RoundKind] = {}
-        """The spaces that need a round, in order, and why."""
+        """The spaces that need a round, and its kind, in the order of the rounds."""
         self._changed: Observers[[]] = Observers()
-        self._wake, self._rests = asyncio.Event(), asyncio.Event()
+        self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
-        self._plan: OfflinePlan | None = None
-        """The plan of the space that is being downloaded."""
+        self._planner: OfflinePlanner | None = None
+        """The planner of the space that is being downloaded."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return the progress of a space. None if it is not available offline."""
@@ -135,11 +135,11 @@ class OfflineSpaces:
         return tuple(self._spaces.values())
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` when anything of `all` changed. Returns a function that ends this."""
+        """Call `watcher` after each change of a space or its progress. Returns a function that ends this."""
         return self._changed.add(watcher)
 
     def begin(self) -> None:
-        """Start to fetch what is due, from now on. Does nothing the second time."""
+        """Start downloading. Does nothing the second time."""
         if self._leave_state is None:
             self._due |= dict.fromkeys(self._spaces, "start")
             self._leave_state = self._state.committed.add(self._reload_soon)
@@ -151,20 +151,20 @@ class OfflineSpaces:
 
         tree = await self._live.fetch(ListPages(at=at))
         pages = sum(page.type == "document" for page in tree.walk())
-        mean = await asyncio.to_thread(self._live.shelf.mean_body_size, "/content/page/")
-        return Size(pages, round(pages * (mean or USUAL_PAGE)))
+        mean = await asyncio.to_thread(self._live.cache.mean_body_size, "/content/page/")
+        return Size(pages, round(pages * (mean or DEFAULT_PAGE_BYTES)))
 
     def add(self, space: Space) -> None:
-        """Make a space available offline, or fetch now what has changed in one that is."""
+        """Make a space available offline. Refresh it now if it already is."""
         known = self._spaces.get(space.id)
         title = space.title or "Untitled"
         kept = replace(known, title=title) if known is not None else OfflineSpace(space.id, title)
         self._change(replace(kept, state="waiting") if self._was_refused else kept)
         self._store(space.id, is_new=True)
-        self._look_at(space.id, "refresh")
+        self._add_due(space.id, "refresh")
 
     def remove(self, space_id: str) -> None:
-        """Delete what is available offline of a space, and download no more of it."""
+        """Delete the offline copy of a space, and stop refreshing it."""
         self._drop(space_id)
         self._store(space_id)
 
@@ -172,17 +172,17 @@ class OfflineSpaces:
         from octavo.data.offline_plan import keeper_of  # lazy: loads API areas
 
         keeper = keeper_of(space_id)
-        if self._plan is not None and self._plan.keeper == keeper:
-            self._plan = None
+        if self._planner is not None and self._planner.keeper == keeper:
+            self._planner = None
         self._live.syncer.drop(keeper)
         self._due.pop(space_id, None)
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
-            self._live.shelf.unpin(keeper)
+            self._live.cache.unpin(keeper)
             self._changed.notify()
 
-    def spaces_came(self, spaces: Iterable[Space]) -> None:
-        """Fetch the spaces that have changed according to a list of the server."""
+    def refresh_changed(self, spaces: Iterable[Space]) -> None:
+        """Refresh the offline spaces that have changed according to a list from the server."""
         if not self._spaces:
             return
         from octavo.data.stamps import space_stamp  # lazy: loads API areas
@@ -190,130 +190,130 @@ class OfflineSpaces:
         for space in spaces:
             if space.id in self._spaces and self._stamps.get(space.id, stamp := space_stamp(space)) != stamp:
                 self._stamps[space.id] = stamp
-                self._look_at(space.id, "poll")
+                self._add_due(space.id, "poll")
 
-    async def rested(self) -> None:
-        """Wait until nothing is to be fetched, or requests have to wait."""
-        await self._rests.wait()
+    async def wait_idle(self) -> None:
+        """Wait until no space is being downloaded: all are current, or requests are paused."""
+        await self._idle.wait()
 
     async def close(self) -> None:
-        """Stop fetching."""
+        """Stop downloading."""
         if self._leave_state is not None:
             self._leave_state()
         await self._tasks.close()
-        if self._plan is not None:
-            self._live.syncer.drop(self._plan.keeper)
+        if self._planner is not None:
+            self._live.syncer.drop(self._planner.keeper)
         if self._release is not None:
             self._release()
             self._release = None
 
     # Downloading
 
-    def _look_at(self, space_id: str, why: RoundKind) -> None:
+    def _add_due(self, space_id: str, why: RoundKind) -> None:
         self._due[space_id] = why
-        self._rests.clear()
+        self._idle.clear()
         self._wake.set()
 
     async def _run(self) -> None:
         while True:
             self._wake.clear()
             if not self._due:
-                if await self._slept(EVERY.total_seconds()):
+                if await self._sleep(ROUND_INTERVAL.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces, "poll")
             elif not await self._may_download():
-                await self._slept(TAKE_OVER_EVERY)
+                await self._sleep(LOCK_CHECK_INTERVAL)
             elif self._due:
                 space_id = next(iter(self._due))
                 if not await self._download(space_id, self._due.pop(space_id)):
                     self._due.setdefault(space_id, "poll")
-                    await self._slept(RETRY_AFTER)
+                    await self._sleep(RETRY_AFTER)
 
-    async def _slept(self, seconds: float) -> bool:
-        """Wait, or until there is something to fetch. Return whether the time is over."""
-        self._rests.set()
+    async def _sleep(self, seconds: float) -> bool:
+        """Wait until a space is due, at most for `seconds`. Return False if a space became due."""
+        self._idle.set()
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
         except TimeoutError:
             return True
         finally:
-            self._rests.clear()
+            self._idle.clear()
         return False
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
-        """Fetch what is not current on disk. Return False if the space itself could not be fetched."""
-        from octavo.data.offline_plan import OfflinePlan, keeper_of  # lazy: loads API areas
+        """Run one round of a space. Return False if the space itself could not be fetched."""
+        from octavo.data.offline_plan import OfflinePlanner, keeper_of  # lazy: loads API areas
 
         syncer = self._live.syncer
         pinned = await asyncio.to_thread(self._read_pinned, keeper_of(space_id))
         if space_id not in self._spaces:
             return True
-        plan = self._plan = OfflinePlan(space_id, self._live.shelf, pinned)
+        planner = self._planner = OfflinePlanner(space_id, self._live.cache, pinned)
         self._change(replace(self._spaces[space_id], state="reading", why=""))
-        syncer.run(plan, round_kind)
-        await self._show_until_idle(plan, space_id)
-        while self._plan is plan and (why := syncer.held_back(plan.keeper)) is not None:
+        syncer.run(planner, round_kind)
+        await self._show_until_idle(planner, space_id)
+        while self._planner is planner and (why := syncer.pause_reason(planner.keeper)) is not None:
             self._change(replace(self._spaces[space_id], state="waiting", why=why or _RATE_LIMIT))
             self._store(space_id)
-            self._rests.set()
-            while syncer.is_idle(plan.keeper) and syncer.held_back(plan.keeper) is not None:
-                await syncer.wait_step()
-            self._rests.clear()
-            if self._plan is plan:
+            self._idle.set()
+            while syncer.is_idle(planner.keeper) and syncer.pause_reason(planner.keeper) is not None:
+                await syncer.wait_change()
+            self._idle.clear()
+            if self._planner is planner:
                 self._change(replace(self._spaces[space_id], state="reading", why=""))
-                await self._show_until_idle(plan, space_id)
-        if self._plan is not plan:
+                await self._show_until_idle(planner, space_id)
+        if self._planner is not planner:
             return True
-        is_fetched = self._finish(plan, space_id, pinned)
-        syncer.drop(plan.keeper)  # the next round has a plan of its own
+        is_fetched = self._finish(planner, space_id, pinned)
+        syncer.drop(planner.keeper)  # the next round has its own planner
         return is_fetched
 
-    async def _show_until_idle(self, plan: OfflinePlan, space_id: str) -> None:
-        """Show the progress until all responses are here, or failed, or have to wait."""
+    async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
+        """Report the progress until all responses have arrived or failed, or requests are paused."""
         for step in count(1):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._live.syncer.wait_idle(plan.keeper), SHOWN_EVERY)
+                await asyncio.wait_for(self._live.syncer.wait_idle(planner.keeper), PROGRESS_INTERVAL)
                 break
-            await self._show_progress(plan, space_id, with_size=step % STORED_EVERY == 0)
-        await self._show_progress(plan, space_id, with_size=True)
+            await self._show_progress(planner, space_id, with_size=step % STORED_EVERY == 0)
+        await self._show_progress(planner, space_id, with_size=True)
 
-    async def _show_progress(self, plan: OfflinePlan, space_id: str, *, with_size: bool) -> None:
-        """Show how much is here. `with_size` also measures the size on disk, and stores all for other instances."""
-        pinned = await asyncio.to_thread(self._read_pinned, plan.keeper) if with_size else {}
-        if self._plan is not plan:
-            return  # removed meanwhile
+    async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
+        """Report the progress. `with_size` also measures the size on disk, and stores both for other instances."""
+        pinned = await asyncio.to_thread(self._read_pinned, planner.keeper) if with_size else {}
+        if self._planner is not planner:
+            return  # the space was removed meanwhile
         syncer, known = self._live.syncer, self._spaces[space_id]
-        held_back, failures = syncer.queue.held_back(plan.keeper), syncer.failures(plan.keeper)
-        failed = {each.want: each.why for each in failures if each.want.url not in held_back}
-        of = syncer.progress(plan.keeper).wanted
+        unfinished, failures = syncer.queue.unfinished(planner.keeper), syncer.failures(planner.keeper)
+        failed = {each.want: each.cause for each in failures if each.want.url not in unfinished}
+        of = syncer.progress(planner.keeper).wanted
         self._change(
             replace(
                 known,
-                read=of - len(held_back) - len(failed),
+                read=of - len(unfinished) - len(failed),
                 of=of,
                 bytes=sum(size or 0 for size in pinned.values()) if with_size else known.bytes,
-                pages=plan.pages or known.pages,
-                failed=tuple(FailedDownload(want.label, why) for want, why in (failed | plan.incomplete).items()),
+                pages=planner.pages or known.pages,
+                failed=tuple(FailedDownload(want.label, why) for want, why in (failed | planner.incomplete).items()),
             )
         )
         if with_size:
             self._store(space_id)
 
-    def _finish(self, plan: OfflinePlan, space_id: str, pinned: Mapping[str, int | None]) -> bool:
-        """Note the end of a round. Return False if the space itself could not be fetched."""
+    def _finish(self, planner: OfflinePlanner, space_id: str, pinned: Mapping[str, int | None]) -> bool:
+        """Record the result of a round. Return False if the space itself could not be fetched."""
         from octavo.data.stamps import space_stamp  # lazy: loads API areas
 
-        syncer, known, space = self._live.syncer, self._spaces[space_id], plan.space
-        failures = {each.want.url: each for each in syncer.failures(plan.keeper)}
-        failure = failures.get(plan.home.url)
-        if failure is not None and plan.home.url in self._live.shelf.versions:  # a refusal is stored
-            self._change(replace(known, state="lost", why=failure.why))
+        syncer, known, space = self._live.syncer, self._spaces[space_id], planner.space
+        failures = {each.want.url: each for each in syncer.failures(planner.keeper)}
+        failure = failures.get(planner.space_want.url)
+        if failure is not None and planner.space_want.url in self._live.cache.versions:  # a refusal is stored
+            self._change(replace(known, state="lost", why=failure.cause))
         elif failure is not None or space is None:
-            self._change(replace(known, state="waiting", why=failure.why if failure is not None else ""))
+            self._change(replace(known, state="waiting", why=failure.cause if failure is not None else ""))
         elif space.deleted_at is not None:
             self._change(replace(known, state="lost", why="This space was deleted."))
         else:
-            if not any(map(plan.is_list, failures)):
-                self._live.shelf.unpin(plan.keeper, pinned.keys() - plan.wanted)
+            if not any(map(planner.is_list, failures)):
+                self._live.cache.unpin(planner.keeper, pinned.keys() - planner.wanted)
             self._stamps[space_id] = space_stamp(space)
             title = space.title or known.title
             self._change(replace(known, title=title, state="kept", why="", read_at=self._live.now()))
@@ -321,8 +321,8 @@ class OfflineSpaces:
         return self._spaces[space_id].state != "waiting"
 
     def _read_pinned(self, keeper: str) -> Mapping[str, int | None]:
-        self._live.shelf.flush()
-        return self._live.shelf.pinned(keeper)
+        self._live.cache.flush()
+        return self._live.cache.pinned_sizes(keeper)
 
     def _change(self, space: OfflineSpace) -> None:
         before, self._spaces[space.id] = self._spaces.get(space.id), space
@@ -332,7 +332,7 @@ class OfflineSpaces:
     # Other instances
 
     async def _may_download(self) -> bool:
-        """Return whether this instance downloads: it holds the lock, or there can be none."""
+        """Return whether this instance downloads: it has the lock, or locks cannot be used."""
         if self._release is not None or self._state.read_only:
             return True
         try:
@@ -346,15 +346,15 @@ class OfflineSpaces:
         if self._was_refused:
             self._was_refused = False
             await self._reload()
-            self._live.shelf.reload_versions()
-            self._spaces = {each.id: _interrupted(each) for each in self._spaces.values()}
+            self._live.cache.reload_versions()
+            self._spaces = {each.id: _without_download(each) for each in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
             self._changed.notify()
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store one space as it is here, or that it is gone. Without `is_new`, a space that another instance has removed
-        meanwhile stays removed."""
+        """Store one space, or delete it from the stored spaces if it is not here. Without `is_new`, a space that another
+        instance has removed meanwhile is not stored again."""
         self._edits += 1
         kept = self._spaces.get(space_id)
 
@@ -363,10 +363,10 @@ class OfflineSpaces:
             if kept is None:
                 return [each for each in facts if each.get("id") != space_id]
             if all(each.get("id") != space_id for each in facts):
-                return [*facts, _said(kept)] if is_new else facts
+                return [*facts, _to_json(kept)] if is_new else facts
             if is_new and not kept.of:
                 return facts  # another instance has added the space: its progress stays
-            return [_said(kept) if each.get("id") == space_id else each for each in facts]
+            return [_to_json(kept) if each.get("id") == space_id else each for each in facts]
 
         self._state.change_fact(_FACT, changed)
 
@@ -376,12 +376,12 @@ class OfflineSpaces:
             self._tasks.start(self._reload(), name="offline spaces of other instances")
 
     async def _reload(self) -> None:
-        """Take over what other instances have added, removed and downloaded."""
+        """Load the spaces and progress that other instances have stored."""
         try:
             edits = -1
             while edits != self._edits:  # else `stored` is older than the spaces here
                 edits = self._edits
-                stored = {each.id: each for each in _remembered(await self._state.read_fact(_FACT))}
+                stored = {each.id: each for each in _stored_spaces(await self._state.read_fact(_FACT))}
         except NotSaved:
             return
         finally:
@@ -392,27 +392,27 @@ class OfflineSpaces:
             known = self._spaces.get(space_id)
             if known is None:
                 self._change(each)
-                self._look_at(space_id, "poll")
+                self._add_due(space_id, "poll")
             elif self._was_refused:
                 self._change(each)
             elif each.state == "waiting" and known.state in ("kept", "lost"):
-                self._look_at(space_id, "refresh")  # another instance asked for what has changed
+                self._add_due(space_id, "refresh")  # another instance has asked for a refresh
 
 
-def _interrupted(kept: OfflineSpace) -> OfflineSpace:
-    """Return a space as it is while no instance is known to download it."""
+def _without_download(kept: OfflineSpace) -> OfflineSpace:
+    """Return the space without the state of a download, which an earlier run left behind."""
     return replace(kept, state="waiting") if kept.state == "reading" else kept
 
 
-def _said(kept: OfflineSpace) -> dict[str, Any]:
-    """Return a space as it is stored."""
+def _to_json(kept: OfflineSpace) -> dict[str, Any]:
+    """Return the JSON object that is stored for a space."""
     at = kept.read_at.isoformat() if kept.read_at is not None else None
-    few = replace(kept, failed=kept.failed[:_MOST_REMEMBERED])
+    few = replace(kept, failed=kept.failed[:_MAX_STORED_FAILURES])
     return {**asdict(few), "read_at": at}
 
 
-def _remembered(facts: object) -> Iterator[OfflineSpace]:
-    """Return the spaces that are stored, without what an Octavo of another version stored in another way."""
+def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
+    """Return the stored spaces. Fields that another version of Octavo stored in another way have their defaults."""
     for fact in facts if isinstance(facts, list) else ():
         if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
             continue

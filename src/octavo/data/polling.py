@@ -1,13 +1,13 @@
-"""Refreshes what is shown in the background: with few requests, more slowly while nobody types, and not while the
-terminal is hidden.
+"""Refreshes the responses on screen in the background, with few requests. Rounds are rarer while the user is idle, and
+stop while the terminal is hidden.
 
     poller = Poller(live, visible=..., after_round=...)
     if poller.is_due:
         changes = await poller.run()
 
 A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
-(`stamps.py`). These lists do not tell of every change: they do not count replies. So a round fetches a few other
-responses that are shown again, and fewer that are not, the oldest first.
+(`stamps.py`). These lists do not show every change: they do not count replies. So a round also fetches a few other
+responses again, the oldest first, and more of those that are visible than of those that are not.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import Discussion, SpaceRef
 from octavo.data.live import Live
-from octavo.data.stamps import ListedPlaces, edited_replies_stamp, is_of_content, page_stamp
+from octavo.data.stamps import ListedPlaces, is_of_content, page_stamp, thread_stamp
 from octavo.data.sync_queue import Rank, Version, Want, is_due, recheck
 from octavo.data.syncer import RoundKind
 
-BETWEEN = (
+INTERVALS = (
     (timedelta(minutes=2), timedelta(seconds=30)),
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Time since the last key press, and time between two rounds until then."""
-ON_SHOW_AGAIN, OTHERS_AGAIN = 8, 2
-"""Rechecked responses in a round: of those that are shown, and of others that have watchers."""
-MOST_MISSES, MOST_MISSES_OFFLINE = 6, 1
-"""Failed rounds in a row after which the time between two rounds grows no more. Fewer if the server cannot be
-reached."""
-MOST_GONE = 5
-"""Change requests whose new status is looked up in a round."""
+"""Longest time since the last key press, and the time between two rounds until then."""
+MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
+"""Most responses that are fetched again in a round although their stamps are the same: visible and hidden ones."""
+MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
+"""Number of failed rounds in a row after which the time between two rounds does not grow any more. The second is for a
+server that cannot be reached."""
+MAX_STATUS_LOOKUPS = 5
+"""Most change requests whose new status is fetched in a round."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 
 
 class Poller:
-    """When to look for changes by others, and what to fetch then."""
+    """Decides when to look for changes by others, and runs the rounds that fetch them."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Poller:
         visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
         after_round: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each round:
+        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each round;
         the app passes `InboxLoader.poll`."""
         self._live, self._visible, self._after_round = live, visible, after_round
         self._key_at = self._polled_at = live.now()
@@ -65,7 +65,7 @@ class Poller:
         self._places = ListedPlaces()
 
     def key_pressed(self) -> None:
-        """Note that the user is there."""
+        """Record a key press: rounds are more frequent while the user is active."""
         self._key_at = self._live.now()
 
     def hide(self) -> None:
@@ -78,122 +78,122 @@ class Poller:
         self.key_pressed()
 
     @property
-    def between(self) -> timedelta:
-        """Time between two rounds at present."""
+    def interval(self) -> timedelta:
+        """The present time between two rounds."""
         idle = self._live.now() - self._key_at
-        usual = next(each for longest, each in BETWEEN if idle <= longest)
-        missed = BETWEEN[0][1] * 2**self._misses if self._misses else usual
-        return max(usual, min(missed, BETWEEN[-1][1]))
+        usual = next(each for longest, each in INTERVALS if idle <= longest)
+        missed = INTERVALS[0][1] * 2**self._misses if self._misses else usual
+        return max(usual, min(missed, INTERVALS[-1][1]))
 
     @property
     def is_due(self) -> bool:
         """Return whether a round is due."""
         now = self._live.now()
-        if self._polling or now < self._not_before or not self.may_ask():
+        if self._polling or now < self._not_before or not self.may_poll():
             return False
-        return now - self._polled_at >= self.between
+        return now - self._polled_at >= self.interval
 
-    def may_ask(self) -> bool:
-        """Return whether background requests may be sent: the terminal is shown and the rate limit is not low."""
-        return not (self._hidden or self._live.syncer.low())
+    def may_poll(self) -> bool:
+        """Return whether background requests may be sent: the terminal is visible and the rate limit is not low."""
+        return not (self._hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a round and return what others have changed. The next round retries what fails."""
+        """Run a round, and return the numbers of changes by others. Requests that fail are repeated in the next round."""
         self._polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
         before = {each: each.value for each in self._live.watched}
-        gone: list[ChangeRequest] = []
+        unlisted: list[ChangeRequest] = []
         try:
             await self._fetch_what_changed()
             for each, value in before.items():
                 if each.value is not value:
                     detector.compare(each.op, value, each.value)
-            gone = await self._became_of(detector.gone)
+            unlisted = await self._current_status(detector.unlisted)
             if self._after_round is not None:
                 await self._after_round()
         except ApiError as error:
-            self._missed(error)
+            self._count_miss(error)
         else:
             self._misses = 0
         finally:
             self._polling = False
-        return detector.changes(gone)
+        return detector.changes(unlisted)
 
     async def _fetch_what_changed(self) -> None:
-        """Fetch the lists, then what has changed according to them, and a few other responses. Raises ApiError."""
+        """Fetch the lists, the responses that have changed according to them, and a few others. Raises ApiError."""
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._places.update(each.value for each in lists)
-        before = ViewPlan(live, self._places, self._visible())
+        before = ViewPlanner(live, self._places, self._visible())
         fetched = [each.fetched_at for each in lists if each.fetched_at is not None]
         before.adopt_stamps(max(fetched, default=_LONG_AGO))
         for each in lists:
             with suppress(NotFound, Forbidden):  # the error is shown
-                await live.look_again(each)
+                await live.refetch(each)
         self._places.update(each.value for each in lists)
-        plan = ViewPlan(live, self._places, self._visible())
+        plan = ViewPlanner(live, self._places, self._visible())
         live.syncer.run(plan, "poll")
         await live.syncer.wait_idle(plan.keeper)
         plan.note_current()
 
-    async def _became_of(self, gone: Sequence[ChangeRequest]) -> list[ChangeRequest]:
-        """Return the present status of change requests that are in no list any more, of the first few that can be
-        read."""
+    async def _current_status(self, unlisted: Sequence[ChangeRequest]) -> list[ChangeRequest]:
+        """Fetch the first few of these change requests, which are in no list any more. Those that cannot be read are left
+        out. Raises ApiError."""
         found = []
-        for each in gone[:MOST_GONE]:
-            if each.space is not None and self.may_ask():
+        for each in unlisted[:MAX_STATUS_LOOKUPS]:
+            if each.space is not None and self.may_poll():
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
                     found.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
         return found
 
-    def _missed(self, error: ApiError) -> None:
-        most = MOST_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MOST_MISSES
+    def _count_miss(self, error: ApiError) -> None:
+        most = MAX_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_MISSES
         self._misses = min(most, self._misses + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._not_before = error.trace.retry_at
 
 
-class ViewPlan:
-    """Tells the Syncer which of the responses with watchers have changed. Made anew for each round."""
+class ViewPlanner:
+    """Returns the wants of the responses with watchers. Each round has a new planner."""
 
     keeper = "views"
 
     def __init__(self, live: Live, places: ListedPlaces, visible: Iterable[Operation[Any]]) -> None:
         self._live, self._places, self._visible = live, places, set(visible)
         self._watched = {each.op: each for each in live.watched if not isinstance(each.op, _LISTS)}
-        self._told: list[Want] = []
-        """The wants with a stamp."""
+        self._stamped_wants: list[Want] = []
+        """The wants that have a stamp."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the stamps of responses that were requested after the lists came, for a watcher: they are not due before a
-        list tells of a change. `listed_at` is when the last list came."""
-        cache = self._live.shelf
+        """Store the stamps of the responses that were requested after the lists had arrived, at `listed_at`. They are then
+        not due until a list has another stamp."""
+        cache = self._live.cache
         for answer in self._watched.values():
             version, requested_at, stamp = cache.versions.get(answer.url), answer.requested_at, self._stamp(answer.op)
             if requested_at is None or not stamp or requested_at < listed_at:
-                continue  # the list may tell of a change that the response does not have
+                continue  # the response may be older than the list
             if version is None or version.requested_at < requested_at:
                 cache.put_version(answer.url, stamp, requested_at=requested_at)
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return what lists tell of, and a few other responses."""
-        now, versions = self._live.now(), self._live.shelf.versions
-        self._told = [each for op in self._watched if (each := self._want(op)).stamp]
-        due = {each.url for each in self._told if is_due(each, versions.get(each.url), now)}
+        """Return the wants that have a stamp, and a few others that are fetched again."""
+        now, versions = self._live.now(), self._live.cache.versions
+        self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
+        due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
         rest = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
         rest = [each for each in rest if each.url not in due]
         shown = [each for each in rest if each.op in self._visible]
         hidden = [each for each in rest if each.op not in self._visible]
-        again = recheck(shown, self._last_fetched, ON_SHOW_AGAIN, now)
-        again += recheck(hidden, self._last_fetched, OTHERS_AGAIN, now)
+        again = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
+        again += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
         yield from (replace(each, order=1.0) for each in again)  # after what has changed
         rechecked = {each.url for each in again}
-        yield from (each for each in self._told if each.url not in rechecked)
+        yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
     def follow(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return the pages and the replies that a page tree or a list of threads tells of."""
+        """Return the wants of the pages of a page tree, or of the replies of a list of threads."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
                 told = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
@@ -203,12 +203,12 @@ class ViewPlan:
                 yield from (each for op in replies if (each := self._want(op)).stamp)
 
     def note_current(self) -> None:
-        """Note that the responses whose stamps have not changed are current."""
-        versions = self._live.shelf.versions
-        for want in self._told:
+        """Record that the responses whose stamps have not changed are current."""
+        versions = self._live.cache.versions
+        for want in self._stamped_wants:
             version = versions.get(want.url)
             if version is not None and version.stamp == self._stamp(want.op) and not version.error:
-                self._watched[want.op].as_of = self._live.now()
+                self._watched[want.op].checked_at = self._live.now()
 
     def _want(self, op: Operation[Any]) -> Want:
         return Want(op, self._watched[op].url, self.keeper, Rank.VISIBLE, self._stamp(op))
@@ -218,7 +218,7 @@ class ViewPlan:
         return Version("", answer.fetched_at or _LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response as lists in memory tell it. Empty if none does."""
+        """Return the stamp of a response, from the lists in memory. Empty if they have none."""
         match op:
             case comments.ListReplies():
                 return self._replies_stamp(op)
@@ -239,7 +239,7 @@ class ViewPlan:
             if isinstance(each, comments.List) and each.at == op.at
         ]
         threads = [each for listed in lists if listed is not None for each in listed.items if each.id == op.comment_id]
-        return edited_replies_stamp(threads[0]) if threads else ""
+        return thread_stamp(threads[0]) if threads else ""
 
 
 @dataclass(frozen=True)
@@ -263,8 +263,8 @@ class RemoteChanges:
 
 
 class RemoteChangeDetector:
-    """Compares responses with those before. A change that several responses show counts once, a change by `me` not at
-    all."""
+    """Counts the changes between two versions of responses. A change in several responses counts once. Changes by the user
+    `me` do not count."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -275,14 +275,14 @@ class RemoteChangeDetector:
         self._after: dict[str, ChangeRequest] = {}
 
     def compare(self, op: Operation[Any], before: object, after: object) -> None:
-        """Count what differs between two responses to `op`."""
+        """Count the changes between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
         known = {getattr(each, "id", None): each for each in before.items}
         new = [each for each in after.items if getattr(each, "id", None) not in known]
         match op:
             case comments.List():
-                # A list that is not whole may show what is old for the first time.
+                # If only a part of the list was here before, an old item may look new.
                 if before.next is None:
                     self._threads |= {each.id for each in new if each.is_open_thread and each.posted_by.id != self._me}
                 for each in after.items:
@@ -300,19 +300,19 @@ class RemoteChangeDetector:
                 self._after |= {each.id: each for each in after.items}
 
     @property
-    def gone(self) -> list[ChangeRequest]:
-        """The change requests that were in one of the lists before and are in none now."""
+    def unlisted(self) -> list[ChangeRequest]:
+        """The change requests that have left all lists."""
         return [each for name, each in self._before.items() if name not in self._after]
 
-    def changes(self, gone: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return all changes. `gone` are the change requests of `gone` as they are now."""
+    def changes(self, unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
+        """Return all changes. `unlisted` are the change requests of `unlisted` as they are now."""
         begun = [each for name, each in self._after.items() if name not in self._before]
         return RemoteChanges(
             threads=len(self._threads),
             replies=sum(self._replies.values()),
             reviews=len(self._reviews),
             change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in begun),
-            merges=sum(each.status == "merged" for each in gone),
+            merges=sum(each.status == "merged" for each in unlisted),
         )
 
     def _count_replies(self, at: Discussion, thread: str, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Lists that several callers ask for, each spelled once: callers of the same list share its response and its request."""
+"""The lists that several callers request. Each is defined once, so that its callers share one request and one response."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ListOfOrganization, Status
     from octavo.api.collections import List as ListCollections
 
-MOST = 1000
-"""Items on a page: the most that the API allows."""
+PAGE_LIMIT = 1000
+"""Items on a page, the most that the API allows."""
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
-_DECIDED = 100
-"""Items on a page of the change requests that are merged or archived: only the first page is wanted."""
+_DECIDED_LIMIT = 100
+"""Items on a page of merged or archived change requests, of which only the first page is shown."""
 
 
 def spaces_of(organization_id: str) -> ListSpaces:
     """Return the list of all spaces of an organization."""
-    return ListSpaces(at=OrganizationRef(organization_id=organization_id), limit=MOST)
+    return ListSpaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
 
 
 def collections_of(organization_id: str) -> ListCollections:
     """Return the list of all collections of an organization."""
     from octavo.api.collections import List as ListCollections  # lazy: not on the first screen
 
-    return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=MOST)
+    return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=PAGE_LIMIT)
 
 
 def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
@@ -37,25 +37,25 @@ def change_requests_of(organization_id: str, status: Status) -> ListOfOrganizati
     from octavo.api.change_requests import ListOfOrganization  # lazy: not on the first screen
 
     at = OrganizationRef(organization_id=organization_id)
-    return ListOfOrganization(at=at, status=status, limit=MOST if status in UNDECIDED else _DECIDED)
+    return ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT if status in UNDECIDED else _DECIDED_LIMIT)
 
 
 def reviews_of(at: ChangeRequestRef) -> reviews.List:
     """Return the list of the reviews of a change request."""
     from octavo.api import reviews  # lazy: not on the first screen
 
-    return reviews.List(at=at, format="markdown", limit=MOST)
+    return reviews.List(at=at, format="markdown", limit=PAGE_LIMIT)
 
 
 def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
     """Return the list of the requested reviewers of a change request."""
     from octavo.api import reviews  # lazy: not on the first screen
 
-    return reviews.ListRequested(at=at, limit=MOST)
+    return reviews.ListRequested(at=at, limit=PAGE_LIMIT)
 
 
 def open_threads_of(at: Discussion) -> comments.List:
     """Return the list of the open threads of a space or change request."""
     from octavo.api import comments  # lazy: not on the first screen
 
-    return comments.List(at=at, status="open", format="markdown", limit=MOST)
+    return comments.List(at=at, status="open", format="markdown", limit=PAGE_LIMIT)

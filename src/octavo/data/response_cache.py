@@ -1,4 +1,4 @@
-"""Responses on disk, so that the first screen is never empty. All of them can be fetched again, but not while offline."""
+"""Stores responses on disk, so that the first screen is not empty and Octavo works offline."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from octavo.data.database import (
 from octavo.data.sync_queue import Version
 
 SCHEMA_VERSION = 1
-"""Part of the file name. A higher version copies the offline responses of the older file (`_take_over`). To add a
-table, it need not be raised."""
+"""Part of the file name. After it was raised, `_take_over` copies the pinned responses from the older file. Adding a table
+does not need a higher version."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS made (
 ) STRICT;
 """
 _PIN = "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, '', '')"
-"""The last two columns are unused. They stay because an older Octavo may use the same file."""
+"""Inserts a pin. The last two columns are unused; they stay because an older Octavo may use the same file."""
 _FILL_VERSIONS = (
     "INSERT INTO versions SELECT namespace, url, stamp, read_at, '' FROM readings WHERE true ON CONFLICT DO UPDATE"
     " SET stamp = excluded.stamp, read_at = excluded.read_at, error = '' WHERE excluded.read_at > versions.read_at",
@@ -55,44 +55,45 @@ _FILL_VERSIONS = (
     " FROM pins LEFT JOIN answers USING (namespace, url) WHERE stamp != '' OR why != ''",
     "DROP TABLE readings",
 )
-"""Takes over the versions that an older Octavo wrote to two tables."""
+"""Statements that copy the versions which an older Octavo wrote to two tables."""
 _TABLES = ("answers", "pins", "versions")
 _TAKE_OVER = "INSERT OR IGNORE INTO main.{0} SELECT * FROM old.{0} WHERE (namespace, url) IN (SELECT namespace, url FROM old.pins)"
-MOST_BYTES = 200_000_000
-LONGEST = timedelta(days=90)
+MAX_BYTES = 200_000_000
+MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
-_STILL = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
+_SET_TIME = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
 TIDY_EVERY = 500
-"""Responses put between two evictions."""
+"""Number of stored responses after which old ones are evicted."""
 
 
 def never_changes(op: Operation[Any]) -> bool:
-    """Return whether the response to an operation never changes: it is read from a revision."""
+    """Return whether the response to an operation never changes, because the operation reads a revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
 class StoredResponse(NamedTuple):
-    """A response on disk. Later ones have higher numbers."""
+    """A response on disk. A response that was stored later has a higher number."""
 
     number: int
     op: Operation[Any] | None
-    """None if only an older Octavo knew this operation."""
+    """None if this version of Octavo does not know the operation."""
     body: bytes
-    kept_at: datetime
+    stored_at: datetime
 
 
 class ResponseCache:
-    """Responses, versions and pins on disk, by namespace and URL. Without a folder, they are in memory."""
+    """The responses of one namespace, with their versions and pins, by URL. They are in memory if there is no folder."""
 
     def __init__(
         self,
         folder: Path | None,
         namespace: str = "",
         *,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open `cache-v<schema>.db` in `folder`. Raises nothing: a file that cannot be opened is replaced by memory."""
+        """Open `cache-v<schema>.db` in `folder`. If the file cannot be opened, responses are only in memory, and `notices` has
+        a sentence about it."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
         self._most_bytes = most_bytes
@@ -101,21 +102,21 @@ class ResponseCache:
         self._damaged = False
         self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
         self._db = self._open()
-        self._writer = Writer(self._connect_writer, "octavo shelf writer")
+        self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
         """Responses that are not written yet, by URL."""
         self._versions: dict[str, Version] | None = None
-        """All versions of the namespace. None until they are needed."""
+        """All versions of the namespace. None until the first use."""
         if self._path is not None:
             self._writer.submit(self._check)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
         """Return the cached response to `op` and when it was cached. None if there is none."""
-        body = self.body(op)
-        return self.decoded(op, *body) if body else None
+        body = self.read_body(op)
+        return self.decode(op, *body) if body else None
 
-    def body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """Return the same as bytes, which take a while to decode if they are many. None if there is none."""
+    def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
+        """Return the cached response to `op` as bytes, and when it was cached. None if there is none."""
         if self._damaged:
             self._replace()
         url = encode(op).url
@@ -129,8 +130,8 @@ class ResponseCache:
             return None
         return (row[0], moment(row[1])) if row else None
 
-    def decoded(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
-        """Decode `body`. None if it cannot be read: then it is deleted."""
+    def decode(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
+        """Decode the result of `read_body`. None if it cannot be read; the response is then deleted."""
         try:
             return read(SPECS[type(op)].codec, body), kept_at
         except ValueError:
@@ -138,10 +139,10 @@ class ResponseCache:
             self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
             return None
 
-    def put(self, op: Operation[Any], value: Any, *, still: float | None = None) -> float:
-        """Cache a response. It is encoded and written in the background.
+    def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
+        """Cache a response. It is encoded and written in the background. Return the time of storing, in seconds.
 
-        `still` is the result of an earlier call for the same value: if that response is on disk, only its time is
+        `unchanged_since` is the result of an earlier call for an equal value: if that value is on disk, only its time is
         written.
         """
         url, moment_now, kept_for_ever = encode(op).url, self._now(), never_changes(op)
@@ -150,12 +151,12 @@ class ResponseCache:
 
         def write(db: sqlite3.Connection) -> None:
             if (
-                still is not None
-                and db.execute(f"{_STILL} AND kept_at = ?", (now, self._namespace, url, still)).rowcount
+                unchanged_since is not None
+                and db.execute(f"{_SET_TIME} AND kept_at = ?", (now, self._namespace, url, unchanged_since)).rowcount
             ):
                 return
             body = _body(op, value)
-            if db.execute(f"{_STILL} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
+            if db.execute(f"{_SET_TIME} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
                 row = (self._namespace, url, body, now, kept_for_ever)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
@@ -173,24 +174,24 @@ class ResponseCache:
         return now
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
-        """Remember which version of the response at `url` was fetched, or why it could not be fetched. `requested_at` is
-        when the request was sent, now if not given."""
+        """Store the version of the response at `url`, or the sentence of the error with which it was refused. `requested_at`
+        is when the request was sent; the default is now."""
         version = self._known_versions()[url] = Version(stamp, requested_at or self._now(), error)
         row = (self._namespace, url, stamp, version.requested_at.timestamp(), error)
         self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
     def drop_version(self, url: str) -> None:
-        """Forget the version of a response that is not on disk any more."""
+        """Delete the version of a response that is not on disk any more."""
         self._known_versions().pop(url, None)
         self._later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
 
     @property
     def versions(self) -> Mapping[str, Version]:
-        """The version of each response, by its URL. The responses of some may have been evicted."""
+        """The versions by URL. Some of the responses may have been evicted."""
         return self._known_versions()
 
     def reload_versions(self) -> None:
-        """Take over the versions that another instance has written."""
+        """Read the versions that another instance has written."""
         versions = self._known_versions()
         for url, version in self._stored_versions():
             if url not in versions or versions[url].requested_at < version.requested_at:
@@ -210,12 +211,12 @@ class ResponseCache:
             self._damaged = True
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store a value that was computed from responses, for the next start. `body` is called in the background."""
+        """Store the result of `body`, which is called in the background: bytes that were computed from responses."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
         self._later(statement, lambda: (self._namespace, name, body()))
 
-    def derived(self, name: str) -> bytes | None:
-        """Return the stored value. None if there is none."""
+    def read_derived(self, name: str) -> bytes | None:
+        """Return the bytes that `put_derived` stored. None if there are none."""
         try:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
             row = self._db.execute(query, (self._namespace, name)).fetchone()
@@ -225,12 +226,12 @@ class ResponseCache:
         return row[0] if row else None
 
     def pin(self, keeper: str, url: str) -> None:
-        """Do not evict the response at `url` while `keeper` needs it."""
+        """Do not evict the response at `url` until `keeper` unpins it."""
         row = (self._namespace, url, keeper)
         self._later(_PIN, lambda: row)
 
     def unpin(self, keeper: str, urls: Iterable[str] | None = None) -> None:
-        """Remove these pins of `keeper`, or all of them, and the responses that no other keeper needs."""
+        """Remove these pins of `keeper`, or all its pins, and delete the responses that no other keeper has pinned."""
         named = None if urls is None else tuple(urls)
 
         def work(db: sqlite3.Connection) -> None:
@@ -247,8 +248,8 @@ class ResponseCache:
 
         self._writer.submit(work)
 
-    def pinned(self, keeper: str) -> dict[str, int | None]:
-        """Return the size in bytes of each response that `keeper` pinned, by its URL. None if it is not on disk.
+    def pinned_sizes(self, keeper: str) -> dict[str, int | None]:
+        """Return the size in bytes of each response that `keeper` pinned, by URL. None if the response is not on disk.
 
         From any thread. Raises sqlite3.Error.
         """
@@ -259,12 +260,12 @@ class ResponseCache:
         with self._reading() as db:
             return dict(db.execute(query, (self._namespace, keeper)).fetchall())
 
-    def mean_body_size(self, like: str) -> float | None:
-        """Return the mean size of the responses whose URL contains `like`. None if there are none. From any thread.
-        Raises sqlite3.Error."""
+    def mean_body_size(self, url_part: str) -> float | None:
+        """Return the mean size in bytes of the responses whose URL contains `url_part`. None if there are none. From any
+        thread. Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._reading() as db:
-            found: float | None = db.execute(query, (self._namespace, like)).fetchone()[0]
+            found: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
         return found
 
     @contextmanager
@@ -275,19 +276,19 @@ class ResponseCache:
         with closing(connect(self._path, read_only=True)) as db:
             yield db
 
-    def responses_after(self, after: int, most: int) -> Iterator[StoredResponse]:
-        """Return the first `most` responses with numbers above `after`, in order. From any thread. Raises
+    def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
+        """Return the first `limit` responses with higher numbers than `number`, in order. From any thread. Raises
         sqlite3.Error."""
         if self._path is None:
             return
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with closing(connect(self._path, read_only=True)) as db:
-            rows = db.execute(query, (self._namespace, after, most)).fetchall()
-        for number, url, body, kept_at in rows:
+            rows = db.execute(query, (self._namespace, number, limit)).fetchall()
+        for row_number, url, body, stored_at in rows:
             op = None
             with suppress(NoSuchOperation, ValueError):
                 op = decode(Request("GET", url))
-            yield StoredResponse(number, op, body, moment(kept_at))
+            yield StoredResponse(row_number, op, body, moment(stored_at))
 
     def clear(self) -> None:
         """Delete everything in this namespace."""
@@ -390,7 +391,7 @@ class ResponseCache:
         self._writer.close()
         self._db.close()
         self._db = self._rebuilt(self._path)
-        self._writer = Writer(self._connect_writer, "octavo shelf writer")
+        self._writer = Writer(self._connect_writer, "octavo cache writer")
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Look for damage, then evict."""
@@ -400,7 +401,7 @@ class ResponseCache:
 
     def _evict(self, db: sqlite3.Connection) -> None:
         """Evict the responses that are old or too many. Those that never change or are pinned stay."""
-        horizon = ((self._now() - LONGEST).timestamp(),)
+        horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
         )

@@ -1,7 +1,7 @@
-"""Stamps: what lists say of a response that is fetched by another request. Pure.
+"""Stamps: short texts from a list that change when another response changes. Sends nothing and reads no files.
 
-A response is fetched again when its stamp differs from the stamp it was stored with. Stamps are stored: if one is spelled
-differently, all responses of its kind are fetched again.
+A response is fetched again when its present stamp differs from the stamp that was stored with it. If a function here
+returns another text for the same facts, all responses of its kind are fetched again once.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 
-UNTOLD = "?"
-"""Stamp of a response that no list tells of: it is fetched in each round."""
+NO_STAMP = "?"
+"""Stamp of a response whose changes no list shows. It is fetched in each round."""
 IMMUTABLE = "for ever"
 """Stamp of a response that never changes."""
 
 
 def space_stamp(space: Space) -> str:
-    """Return the stamp of a whole space."""
+    """Return the stamp of a space: it changes with its content, threads and change requests."""
     return f"{space.revision or ''} {_updated(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
 def page_stamp(page: Page, revision: str) -> str:
-    """Return the stamp of a page in the revision of its space."""
+    """Return the stamp of a page. `revision` is that of its space, for servers that do not date pages."""
     return page.updated_at.isoformat() if page.updated_at is not None else revision
 
 
 def change_request_stamp(change_request: ChangeRequest) -> str:
-    """Return the stamp of a whole change request."""
+    """Return the stamp of a change request: it changes with its content, threads and reviews."""
     outdated = " outdated" if change_request.outdated else ""
     return f"{reviews_stamp(change_request)} {change_request.comments}{outdated}"
 
@@ -51,13 +51,15 @@ def open_threads_stamp(place: Space | ChangeRequest) -> str:
 
 
 def replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of an open thread. Only newer servers say when the last reply was edited."""
+    """Return the stamp of the replies of an open thread, for the inbox. Only newer servers say when the last reply was
+    edited."""
     last = max((each.updated_at for each in thread.repliers or () if each.updated_at is not None), default=None)
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
 
 
-def edited_replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of a thread, as views and offline spaces store them."""
+def thread_stamp(thread: Comment) -> str:
+    """Return the stamp of the replies of a thread, for views and offline spaces. They request other pages than the inbox,
+    so their responses have other URLs."""
     return f"{thread.replies} {thread.edited_at.isoformat() if thread.edited_at is not None else ''}"
 
 
@@ -70,26 +72,26 @@ class ListedPlaces:
 
     def __init__(self) -> None:
         self._lists: dict[int, tuple[ListPage[Any], dict[str, Space | ChangeRequest]]] = {}
-        """Each list with its places, by the identity of the list."""
+        """Each list with its places by name, by the identity of the list."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Use these lists, and no others. A list that was used before is not read again."""
+        """Replace the lists. A list that is already here is not read again."""
         self._lists = {
             id(each): self._lists.get(id(each)) or (each, _places_in(each)) for each in lists if each is not None
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the stamp of the response to an operation. Empty if no list tells of its place."""
+        """Return the stamp of the response to an operation. Empty if its space or change request is in no list."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
         name = _name(at.space_id, at.change_request_id if isinstance(at, ChangeRequestRef) else "")
         listed = next((places[name] for _, places in self._lists.values() if name in places), None)
-        return stamp_in(listed, op, at) if listed is not None else ""
+        return stamp_from(listed, op, at) if listed is not None else ""
 
 
-def stamp_in(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
-    """Return the stamp of the response to an operation on the space or change request `at`, which a list tells of."""
+def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
+    """Return the stamp of the response to an operation on the space or change request `at`. `listed` is its item in a list."""
     whole = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
     if is_of_content(op):
         return listed.revision or whole
@@ -105,7 +107,7 @@ def stamp_in(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) 
 
 
 def is_of_content(op: Operation[Any]) -> bool:
-    """Return whether the response changes with the revision of the content only."""
+    """Return whether the response changes only with the revision of the content."""
     return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
 
 

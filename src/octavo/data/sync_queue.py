@@ -20,41 +20,42 @@ from typing import Any, NamedTuple
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimited, Unauthorized
 from octavo.api.operation import Operation
 
-BACKGROUND = 4
-"""Background requests at the same time. The client sends six: the others are left for the user."""
-FAIR = 8
-"""Every eighth background request is for the oldest want of any rank."""
-GIVE_UP = 3
-"""Requests in a row without a usable response, after which the background pauses."""
+MAX_BACKGROUND = 4
+"""Background requests that run at the same time. The client sends six requests at once: two are left for the user."""
+OLDEST_EVERY = 8
+"""Every eighth background request is for the oldest want, whatever its rank."""
+MAX_FAILURES = 3
+"""Number of requests in a row without a usable response after which background requests pause."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 LONGEST_UNREACHED = timedelta(minutes=1)
-"""Longest pause while the server cannot be reached: such a request costs the server nothing."""
-SPACING = timedelta(seconds=0.15)
+"""Longest pause while the server cannot be reached. It is short because such requests cost the server nothing."""
+LATER_INTERVAL = timedelta(seconds=0.15)
 """Time between two requests of rank LATER."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """How urgent a want is. Requests of NOW and AWAITED are not limited in number and not paused. All others are background."""
+    """How urgent a want is, the most urgent first. Wants below AWAITED are fetched by background requests, which are limited
+    in number and may be paused."""
 
     NOW = 0
     """The user waits."""
     AWAITED = 1
-    """A caller waits, but not the user. Requests of rank NOW go first."""
+    """A caller of Octavo waits, but not the user."""
     VISIBLE = 2
     """A refresh of what is on screen."""
     NEEDED = 3
-    """May lead to a row of the inbox."""
+    """The response may lead to a row of the inbox."""
     AHEAD = 4
     """A prefetch: the user will probably open it soon."""
     LATER = 5
-    """Replies that may mention the user, in thousands of threads."""
+    """Replies in the threads of others, of which there may be thousands. They may mention the user."""
     OFFLINE = 6
-    """For a space that is available offline."""
+    """A copy for a space that is kept offline."""
 
 
 LIMITS = {Rank.LATER: 1, Rank.OFFLINE: 2}
-"""Requests at the same time of ranks that have a limit below `BACKGROUND`."""
+"""Most requests at the same time, for the ranks whose limit is below `MAX_BACKGROUND`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +68,32 @@ class Want:
     """The part of Octavo that needs the response, such as "inbox"."""
     rank: Rank
     stamp: str = ""
-    """Differs when the response differs. Empty if nothing tells: then the want is always due."""
+    """Text that changes when the response changes (`stamps.py`). Empty if there is no such text: the want is always due."""
     order: float = 0.0
-    """Within a rank, lower first."""
+    """Position within the rank. Lower first."""
     label: str = ""
-    """The response in messages, such as `the page Tides`."""
+    """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
-    """The response is fetched again if it is older, although its stamp is the same."""
-    leads_on: bool = False
-    """Whether the planner needs the response itself: if it is not due, it is read from disk."""
-    most: int = 0
-    """Items of a list that are read. 0 for its first page."""
+    """If the stored response is older, it is fetched again although its stamp is the same."""
+    needs_value: bool = False
+    """Whether the planner needs the value of the response. If the want is not due, the value is read from disk."""
+    min_items: int = 0
+    """Number of items of a list that are fetched. 0 for its first page."""
 
 
 class Version(NamedTuple):
-    """The version of a response that was fetched last."""
+    """The version of a response on disk."""
 
     stamp: str
     """The stamp of the response when it was fetched (`stamps.py`). Empty if the response must be fetched again."""
     requested_at: datetime
     """When the request was sent."""
     error: str = ""
-    """Why it could not be fetched, in a sentence."""
+    """The sentence of the error if the server refused the request. Else empty."""
 
 
 def is_due(want: Want, version: Version | None, now: datetime) -> bool:
-    """Return whether the response of `want` is to be fetched, if this version of it is on disk."""
+    """Return whether the response of `want` must be fetched if `version` is on disk."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
     return want.max_age is not None and now - version.requested_at >= want.max_age
@@ -101,86 +102,86 @@ def is_due(want: Want, version: Version | None, now: datetime) -> bool:
 def recheck(
     wants: Iterable[Want],
     versions: Callable[[str], Version | None],
-    room: int,
+    max_pages: int,
     now: datetime,
     *,
     pages: Mapping[str, int] | None = None,
-    liveliness: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
+    expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Return the few of `wants` that are fetched again although no list tells of a change, those that are overdue most
-    first.
+    """Choose a few wants that are fetched again although their stamps have not changed. Return them as due, the most
+    overdue first.
 
-    A want is overdue by its age divided by `liveliness`, the time after which a change is likely. `room` is the number
-    of pages that are fetched, `pages` the pages of each response by URL. The first want is chosen however long it is.
+    A want is the more overdue, the higher its age divided by `expected_interval`, the time after which a change is likely.
+    The chosen responses have at most `max_pages` pages together; the first may have more. `pages` has the number of pages
+    of each response, by URL. A response without an entry has one page.
     """
     pages = pages or {}
 
     def overdue(want: Want) -> float:
         version = versions(want.url)
-        return (now - (version.requested_at if version is not None else _LONG_AGO)) / liveliness(want)
+        return (now - (version.requested_at if version is not None else _LONG_AGO)) / expected_interval(want)
 
     chosen: list[Want] = []
     for want in sorted(wants, key=overdue, reverse=True):
         needs = pages.get(want.url, 1)
-        if chosen and needs > room:
+        if chosen and needs > max_pages:
             break
         chosen.append(replace(want, max_age=timedelta()))
-        room -= needs
+        max_pages -= needs
     return chosen
 
 
 @dataclass(eq=False, slots=True)
 class Flight:
-    """A request that runs."""
+    """A running request."""
 
     op: Operation[Any]
     url: str
     stamp: str
-    """The stamp that is stored with the response. Empty if no keeper knows one."""
+    """The stamp to store with the response. Empty if no want has one."""
     stamps: frozenset[str]
     """The stamps of all wants for the URL when the request was sent."""
-    most: int
+    min_items: int
     started_at: datetime
     is_stale: bool = False
     """Whether a write may have changed the response since the request was sent."""
 
     def satisfies(self, want: Want) -> bool:
-        """Return whether the response is as current and as long as `want` needs."""
+        """Return whether the response to this request will be as current and as long as `want` needs."""
         is_current = not want.stamp or want.stamp in self.stamps
-        return not self.is_stale and is_current and want.most <= self.most
+        return not self.is_stale and is_current and want.min_items <= self.min_items
 
 
-def is_cut_off(error: BaseException) -> bool:
-    """Return whether other requests would fail for the same reason: a pause, then one request at a time."""
+def affects_all_requests(error: BaseException) -> bool:
+    """Return whether all other requests would fail for the same reason."""
     return isinstance(error, RateLimited | Unauthorized) or _is_not_sent(error)
 
 
 class SyncQueue:
-    """The wants that are not satisfied, the requests that run, and the pause after failures."""
+    """The wants that are not satisfied, the running requests, and the pause after failures."""
 
     def __init__(self, version_of: Callable[[str], Version | None]) -> None:
         """`version_of` returns the version on disk of the response at a URL."""
         self.flights: dict[str, Flight] = {}
-        """The requests that run, by URL."""
+        """The running requests, by URL."""
         self.errors: dict[str, BaseException] = {}
         """Why wanted responses could not be fetched, by URL."""
         self._version_of = version_of
         self._wants: dict[str, dict[str, Want]] = {}
-        """Wants by URL, the oldest URL first, and keeper."""
+        """All wants that are not satisfied, by URL and then by keeper. The oldest URL is first."""
         self._urls: dict[str, set[str]] = {}
-        """The URLs that each keeper waits for."""
+        """The URLs that each keeper has wants for."""
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """The order of each URL that may be fetched, by rank."""
-        self._cut_off: set[str] = set()
-        """URLs with an error that concerns all requests: they are fetched again after the pause."""
+        """The URLs that may be fetched now, by rank, each with its order."""
+        self._general_failures: set[str] = set()
+        """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
         self._paused_until = self._limited_until = self._spaced_until = _LONG_AGO
         self.paused_by: BaseException | None = None
-        """The error before the last pause. None once the server has responded."""
-        self._misses = self._in_a_row = self._starts = 0
-        """Number of pauses in a row, of failures in a row, and of background requests so far."""
+        """The error that caused the pause. None after the server has responded."""
+        self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
     def set_wants(self, keeper: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
-        """Replace all wants of `keeper`. Return the requests to cancel: nobody wants their responses any more."""
+        """Replace all wants of `keeper`. Return the running requests that no keeper wants any more, for the caller to cancel."""
         new = {want.url: want for want in wants}
         before = self.waiting(keeper)
         for url in before - new.keys():
@@ -197,59 +198,65 @@ class SyncQueue:
         return self._take_unwanted(gone)
 
     def add(self, want: Want, now: datetime) -> bool:
-        """Add or change a want, and fetch its response soon even if that failed before. Return False if the response on
-        disk will do."""
-        self._forgive(want)
+        """Add or replace a want, also if its response could not be fetched before. Return False if the response on disk
+        satisfies it."""
+        self._clear_failure(want)
         return self._put(want, now)
 
-    def hurry(self, url: str) -> None:
+    def prioritize(self, url: str) -> None:
         """Raise all wants for the response at `url` to rank NOW."""
         for keeper, want in self._wants.get(url, {}).items():
             self._wants[url][keeper] = replace(want, rank=Rank.NOW)
-        self._place(url)
+        self._update_ready(url)
 
     def retry(self, keeper: str) -> None:
-        """Fetch again what failed: a new round begins."""
-        for url in self.waiting(keeper) & (self.errors.keys() - self._cut_off):
+        """Allow the failed requests of `keeper` again, because a new round begins."""
+        for url in self.waiting(keeper) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
-            self._place(url)
+            self._update_ready(url)
 
     def invalidate(self, url: str) -> None:
-        """Do not count the response to a running request: a write may have changed it since."""
+        """Mark the running request for `url` as stale, because a write may have changed its response."""
         if url in self.flights:
             self.flights[url].is_stale = True
 
     def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> Flight | None:
-        """Return the request to start now. None if there is none. `allowed` tells which background ranks may start."""
+        """Return the request to start now, which counts as running from then on. None if there is none.
+
+        `allowed` returns whether requests of a background rank may start.
+        """
         ranks = [rank for rank in Rank if self._ready[rank] and self._may_start(rank, now, allowed)]
         if not ranks:
             return None
         ready = self._ready[ranks[0]]
         url = min(ready, key=ready.__getitem__)
         if ranks[0] > Rank.AWAITED:
-            self._starts += 1
-            if self._starts % FAIR == 0:
+            self._background_starts += 1
+            if self._background_starts % OLDEST_EVERY == 0:
                 url = next(url for url in self._wants if any(url in self._ready[rank] for rank in ranks))
         if url in self._ready[Rank.LATER]:
-            self._spaced_until = now + SPACING
+            self._spaced_until = now + LATER_INTERVAL
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return when `next` may have another answer if nothing else happens. None if never."""
+        """Return when `next` may return a request although nothing else happens. None if never."""
         times = [self._paused_until, self._limited_until]
         times += [self._spaced_until] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
         return min((each for each in times if each > now), default=None) if has_background else None
 
     def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
-        """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the response,
-        None if there is none. A refusal (403, 404) satisfies a want too: the same request would be refused again."""
+        """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the response.
+        None if no version is stored.
+
+        A refusal (403, 404) satisfies a want too, because the same request would be refused again.
+        """
         if self.flights.get(flight.url) is not flight:
             return None
         url, version = flight.url, None
         del self.flights[url]
         if error is None or isinstance(error, NotFound | Forbidden):
-            self.reached()
+            self.end_pause()
             self._clear_error(url)
             if flight.stamp and not flight.is_stale:
                 version = Version(flight.stamp, flight.started_at, str(error) if error is not None else "")
@@ -257,45 +264,47 @@ class SyncQueue:
             for keeper in [keeper for keeper, want in wants.items() if flight.satisfies(want)]:
                 self._remove(url, keeper)
         else:
-            self._note(flight, error, now)
-        self._place(url)
+            self._record_failure(flight, error, now)
+        self._update_ready(url)
         return version
 
-    def reached(self) -> None:
-        """End the pause: the server has responded to some request. Rate limits stay."""
-        self._misses = self._in_a_row = 0
+    def end_pause(self) -> None:
+        """End the pause, because the server has responded to a request. A rate limit stays in force."""
+        self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = _LONG_AGO, None
-        for url in [url for url in self._cut_off if _is_not_sent(self.errors[url])]:
+        for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
             self._clear_error(url)
-            self._place(url)
+            self._update_ready(url)
 
     def is_wanted(self, url: str) -> bool:
-        """Return whether the response at `url` is not here as a keeper wants it."""
+        """Return whether a want for the response at `url` is not satisfied."""
         return url in self._wants
 
     def is_urgent(self, url: str) -> bool:
-        """Return whether the user waits for the response at `url`."""
+        """Return whether the user waits for the response at `url`, so that a want for it has rank NOW."""
         return any(want.rank is Rank.NOW for want in self._wants.get(url, {}).values())
 
-    def is_moving(self, url: str) -> bool:
-        """Return whether a request for `url` runs or starts at once."""
+    def is_in_flight(self, url: str) -> bool:
+        """Return whether a request for `url` runs or is about to start."""
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
     def waiting(self, keeper: str) -> frozenset[str]:
-        """Return the URLs whose responses `keeper` waits for, also those that failed."""
+        """Return the URLs of the unsatisfied wants of `keeper`, including those that failed."""
         return frozenset(self._urls.get(keeper, ()))
 
-    def held_back(self, keeper: str) -> frozenset[str]:
-        """Return the URLs that `keeper` waits for and that are fetched without another round: not those that failed."""
-        return frozenset(url for url in self.waiting(keeper) if url not in self.errors or url in self._cut_off)
+    def unfinished(self, keeper: str) -> frozenset[str]:
+        """Return the URLs that are still to be fetched for `keeper` in this round: those that failed are not."""
+        return frozenset(url for url in self.waiting(keeper) if url not in self.errors or url in self._general_failures)
 
-    def is_idle(self, keeper: str, last: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `keeper` runs or will start, as far as ranks up to `last` go: all is here or
-        failed, or the background pauses."""
+    def is_idle(self, keeper: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+        """Return whether no request for `keeper` of rank `lowest` or above runs or will start.
+
+        All such wants are then satisfied or have failed, or background requests are paused.
+        """
         urls = self.waiting(keeper)
-        runs = any(url in urls and self._rank(url) <= last for url in self.flights)
+        runs = any(url in urls and self._rank(url) <= lowest for url in self.flights)
         is_quiet = self._is_paused(now)
-        may = [rank for rank in Rank if rank <= last and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
+        may = [rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
         return not runs and all(self._ready[rank].keys().isdisjoint(urls) for rank in may)
 
     def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
@@ -303,18 +312,18 @@ class SyncQueue:
             return True
         if self._is_paused(now) or not allowed(rank):
             return False
-        if rank is Rank.LATER and timedelta() < self._spaced_until - now <= SPACING:
+        if rank is Rank.LATER and timedelta() < self._spaced_until - now <= LATER_INTERVAL:
             return False
         busy = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
-        room = 1 if self._misses else BACKGROUND
-        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, BACKGROUND)
+        room = 1 if self._pauses_in_a_row else MAX_BACKGROUND
+        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether no background request may start. A clock that is set back does not make a pause longer."""
+        """Return whether background requests are paused. Setting the clock back does not make a pause longer."""
         return now < self._limited_until or timedelta() < self._paused_until - now <= LONGEST_PAUSE
 
     def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
-        """Remove and return the requests for these URLs that nobody wants any more."""
+        """Remove the running requests for these URLs that no keeper wants any more, and return them."""
         return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
 
     def _start(self, url: str, now: datetime) -> Flight:
@@ -322,60 +331,61 @@ class SyncQueue:
         stamps = [want.stamp for want in wants]
         known = [stamp for stamp in stamps if stamp]
         flight = self.flights[url] = Flight(
-            self._best(url).op,
+            self._best_want(url).op,
             url,
-            known[-1] if known else "",  # the stamp that was added last is of the newest list
+            known[-1] if known else "",  # the stamp that was added last comes from the newest list
             frozenset(stamps),
-            max(want.most for want in wants),
+            max(want.min_items for want in wants),
             now,
         )
-        self._place(url)
+        self._update_ready(url)
         return flight
 
-    def _note(self, flight: Flight, error: BaseException, now: datetime) -> None:
-        """Remember a failure, and pause the background if other requests would fail as well."""
+    def _record_failure(self, flight: Flight, error: BaseException, now: datetime) -> None:
+        """Record a failure, and pause background requests if others would fail as well."""
         self._clear_error(flight.url)
-        if is_cut_off(error):
-            self._cut_off.add(flight.url)
+        if affects_all_requests(error):
+            self._general_failures.add(flight.url)
         elif flight.is_stale:
-            return  # the request is sent once more because of the write
+            return  # the request is sent again because of the write
         elif isinstance(error, ApiError) and error.outcome is not Outcome.UNKNOWN:
-            self.reached()
+            self.end_pause()
         self.errors[flight.url] = error
-        self._in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
+        self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._limited_until = max(self._limited_until, error.trace.retry_at)
-        is_news = not self._misses or flight.started_at >= self._paused_until
-        if is_news and (is_cut_off(error) or self._in_a_row >= GIVE_UP):
+        is_news = not self._pauses_in_a_row or flight.started_at >= self._paused_until
+        if is_news and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
             longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
-            self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._misses, 10))
-            self._misses += 1
+            self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
+            self._pauses_in_a_row += 1
             self.paused_by = error
 
     def _put(self, want: Want, now: datetime) -> bool:
-        held = self._wants.get(want.url, {}).get(want.keeper)
+        earlier = self._wants.get(want.url, {}).get(want.keeper)
         if want.stamp and not is_due(want, self._version_of(want.url), now):
-            if held is not None:
+            if earlier is not None:
                 self._remove(want.url, want.keeper)
-                self._place(want.url)
+                self._update_ready(want.url)
             return False
-        if held is None or held.stamp != want.stamp:
-            self._forgive(want)
-            if held is not None:
+        if earlier is None or earlier.stamp != want.stamp:
+            self._clear_failure(want)
+            if earlier is not None:
                 self._wants[want.url].pop(want.keeper)  # added again below, as the newest
         self._wants.setdefault(want.url, {})[want.keeper] = want
         self._urls.setdefault(want.keeper, set()).add(want.url)
-        self._place(want.url)
+        self._update_ready(want.url)
         return True
 
-    def _forgive(self, want: Want) -> None:
-        """Forget that the response could not be fetched. If no request gets through, only a want of the user counts."""
-        if want.url not in self._cut_off or want.rank <= Rank.AWAITED:
+    def _clear_failure(self, want: Want) -> None:
+        """Forget that the response of a want could not be fetched. While no request reaches the server, only for wants that
+        somebody waits for."""
+        if want.url not in self._general_failures or want.rank <= Rank.AWAITED:
             self._clear_error(want.url)
 
     def _clear_error(self, url: str) -> None:
         self.errors.pop(url, None)
-        self._cut_off.discard(url)
+        self._general_failures.discard(url)
 
     def _remove(self, url: str, keeper: str) -> None:
         del self._wants[url][keeper]
@@ -385,23 +395,23 @@ class SyncQueue:
         if not self._wants[url]:
             del self._wants[url]
             self._clear_error(url)
-        self._place(url)
+        self._update_ready(url)
 
-    def _best(self, url: str) -> Want:
+    def _best_want(self, url: str) -> Want:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the rank of a URL: of its best want, but background if no request got through."""
-        best = self._best(url).rank
-        return max(best, Rank.VISIBLE) if url in self._cut_off else best
+        """Return the highest rank of the wants for a URL. At most VISIBLE after an error that affects all requests."""
+        best = self._best_want(url).rank
+        return max(best, Rank.VISIBLE) if url in self._general_failures else best
 
-    def _place(self, url: str) -> None:
-        """Put a URL among those that may be fetched, or take it from them."""
+    def _update_ready(self, url: str) -> None:
+        """Add a URL to those that may be fetched, or remove it from them."""
         for ready in self._ready.values():
             ready.pop(url, None)
-        has_failed = url in self.errors and url not in self._cut_off
+        has_failed = url in self.errors and url not in self._general_failures
         if url in self._wants and url not in self.flights and not has_failed:
-            self._ready[self._rank(url)][url] = self._best(url).order
+            self._ready[self._rank(url)][url] = self._best_want(url).order
 
 
 def _is_not_sent(error: BaseException) -> bool:

@@ -1,20 +1,20 @@
-"""Runs the queue of what is to be fetched (`sync_queue.py`) on asyncio.
+"""Fetches the responses that Octavo wants, in the order of `sync_queue.py`.
 
     page = await syncer.get(op)                      # the user waits
-    syncer.run(planner, "poll")                      # a round: what the planner wants is fetched in the background
+    syncer.run(planner, "poll")                      # a round: fetches the wants of the planner in the background
     await syncer.wait_idle("inbox", Rank.AHEAD)
     syncer.progress("inbox"), syncer.failures("inbox")
     syncer.drop("inbox")                             # cancels its requests
 
-A planner tells what it wants and never sends a request:
+A planner returns wants and never sends a request:
 
-    class ShelfPlan:
-        keeper = "shelf"
+    class ReadingListPlanner:
+        keeper = "reading list"
 
         def wants(self, round):                      # all wants, due or not: the queue fetches the due ones
-            yield Want(tree_op, url_of(tree_op), self.keeper, Rank.NEEDED, stamp=revision, leads_on=True)
+            yield Want(tree_op, url_of(tree_op), self.keeper, Rank.NEEDED, stamp=revision, needs_value=True)
 
-        def follow(self, want, value):               # called with each response; returns the wants it leads to
+        def follow(self, want, value):               # called with each response; returns further wants
             return [...] if isinstance(value, PageTree) else ()
 """
 
@@ -35,46 +35,49 @@ from octavo.api.wire import encode
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
 from octavo.data.response_cache import ResponseCache
-from octavo.data.sync_queue import Flight, Rank, SyncQueue, Version, Want, is_cut_off
+from octavo.data.sync_queue import Flight, Rank, SyncQueue, Version, Want, affects_all_requests
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 SLICE = 500
-"""Wants that are processed before the event loop has its turn."""
+"""Number of wants that are processed before other tasks may run."""
 READ_SLICE = 40
-"""Responses that are read from disk before the event loop has its turn."""
-LOOK_EVERY = 5.0
-"""Longest time in seconds until it is looked again whether the rate limit still runs low."""
+"""Number of responses that are read from disk before other tasks may run."""
+RATE_LIMIT_CHECK = 5.0
+"""Longest time in seconds between two checks whether the rate limit is still low."""
 ENDED = "This session has ended."
 
 RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Why wants are computed: a start, a poll, the user asked for it, or a list has changed meanwhile. Only `poll` and
-`refresh` recheck responses that no list tells of. Only `refresh` repeats requests that were refused."""
+"""Why a round begins: at the start, in a poll, because the user refreshes, or because a list has changed meanwhile. Only
+`poll` and `refresh` fetch some responses again whose stamps are the same. Only `refresh` repeats refused requests."""
 
 
 class Planner(Protocol):
-    """Tells which responses a part of Octavo needs."""
+    """Returns the responses that a part of Octavo needs."""
 
     keeper: str
 
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
-        """Return all wants that lists and facts lead to, whether they are due or not. Of two wants for the same URL, the
-        second counts."""
+        """Return all wants that follow from lists and facts, due or not. Of two wants for the same URL, the second one
+        counts."""
         ...
 
     def follow(self, want: Want, value: Any) -> Iterable[Want]:
-        """Take the response to a want, and return the wants that it leads to."""
+        """Use the response to a want, and return the wants that follow from it.
+
+        Called with each response that arrives, and with the responses on disk of wants that have `needs_value`.
+        """
         ...
 
 
 class Progress(NamedTuple):
-    """How far the wants of a keeper are satisfied."""
+    """The numbers of wants of a keeper."""
 
     wanted: int
     """Number of wants."""
     missing: int
-    """Number of wants whose response is not here as it is wanted, also those that failed."""
+    """Number of wants that are not satisfied, including those that failed."""
     due: int
     """Number of wants that were due in this round."""
 
@@ -83,31 +86,31 @@ class LoadFailure(NamedTuple):
     """A response that could not be fetched."""
 
     want: Want
-    why: str
-    """The cause, as a sentence."""
+    cause: str
+    """The sentence of the error."""
     is_unreached: bool = False
     """Whether the server was not reached."""
 
 
 @dataclass(eq=False)
-class _Plan:
-    """The wants of a keeper."""
+class _KeeperState:
+    """The wants of a keeper, and its rounds."""
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
-    """The URLs that lists and facts lead to."""
+    """The URLs of the wants that the planner returned by itself, not for a response."""
     wants: dict[str, Want] = field(default_factory=dict)
     """All wants, by URL."""
     children: dict[str, list[Want]] = field(default_factory=dict)
-    """The wants that each response leads to, by its URL."""
+    """The wants that follow from each response, by its URL."""
     followed: dict[str, Version | None] = field(default_factory=dict)
-    """The version of each response that the planner had last, by URL. It is not read from disk again."""
+    """The last version of each response that the planner has used, by URL. It is not read from disk again."""
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
-    rounds: int = 0
-    """Number of tasks that are planning: rounds, and responses whose wants are being taken."""
+    planning_tasks: int = 0
+    """Number of running tasks that call the planner."""
     task: asyncio.Task[None] | None = None
-    """The last round."""
+    """The task of the last round."""
 
 
 class Syncer(Generic[R]):
@@ -115,40 +118,40 @@ class Syncer(Generic[R]):
 
     def __init__(
         self,
-        shelf: ResponseCache,
+        cache: ResponseCache,
         read: Callable[[Operation[Any], int], Awaitable[R]],
         accept: Callable[[Operation[Any], R, bool], Any],
         fail: Callable[[Operation[Any], ApiError], None],
         *,
         now: Callable[[], datetime],
-        low: Callable[[], float] = lambda: 0.0,
+        rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`read` fetches a response, of a list as many items as given. `accept` stores it and returns its value; it is told
-        whether the response is fetched once more because of a write. `fail` is told of an error.
+        """`read` fetches a response; of a list, at least the given number of items. `accept` stores a response and returns
+        its value; its last argument is true if the response is fetched again because of a write. `fail` handles an error.
 
-        `low` returns the seconds that background requests have to wait because the rate limit runs low.
+        `rate_limit_wait` returns the seconds that background requests have to wait because the rate limit runs rate_limit_wait.
         """
-        self.queue = SyncQueue(lambda url: shelf.versions.get(url))
+        self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
-        """Called with the keeper when its progress or its failures have changed."""
-        self._shelf, self._read, self._accept, self._fail = shelf, read, accept, fail
-        self._now, self.low = now, low
-        self._plans: dict[str, _Plan] = {}
+        """Called with a keeper when its progress or its failures have changed."""
+        self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
+        self._now, self.rate_limit_wait = now, rate_limit_wait
+        self._states: dict[str, _KeeperState] = {}
         self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
         """Callers of `get`, by URL."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
-        self._wakening: asyncio.Handle | None = None
-        self._is_soon = self._is_hidden = self._is_closed = False
-        self._step = asyncio.Event()
-        """Set, and replaced, when a request has started or ended."""
+        self._pump_timer: asyncio.Handle | None = None
+        self._pump_scheduled = self._is_hidden = self._is_closed = False
+        self._change = asyncio.Event()
+        """Set and replaced whenever a request has started or ended, or a round has ended."""
 
-    # What callers and planners want
+    # For callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, or wait for the request that runs. A cancelled caller leaves others their request. Raises
-        ApiError."""
+        """Fetch a response, or wait for the request that already runs. If this caller is canceled, the request goes on for
+        other callers. Raises ApiError."""
         if self._is_closed:
             raise NotSent(ENDED)
         url, keeper = encode(op).url, f"call {next(self._calls)}"
@@ -158,321 +161,336 @@ class Syncer(Generic[R]):
         try:
             return await future
         finally:
-            self._leave(url, future)
+            self._remove_waiter(url, future)
             self._cancel(self.queue.drop(keeper, (url,)))
 
     def add(self, want: Want) -> None:
-        """Fetch the response of one want soon, even if that failed before."""
+        """Fetch the response of one want soon, also if it could not be fetched before."""
         if not self._is_closed:
             self.queue.add(want, self._now())
-            self._soon()
+            self._schedule_pump()
 
     def set_wants(self, keeper: str, wants: Iterable[Want]) -> None:
-        """Replace all wants of `keeper`. Requests for responses that nobody wants any more are cancelled."""
+        """Replace all wants of `keeper`, and cancel the requests that no keeper wants any more."""
         self._cancel_round(keeper)
         new = {want.url: want for want in wants}
-        self._plans[keeper] = plan = _Plan(roots=frozenset(new), wants=new)
-        self._set(keeper, plan)
+        self._states[keeper] = state = _KeeperState(roots=frozenset(new), wants=new)
+        self._set_state(keeper, state)
 
     def drop(self, keeper: str) -> None:
-        """Remove all wants of `keeper`, and cancel the requests for responses that nobody else wants."""
+        """Remove all wants of `keeper`, and cancel the requests that no other keeper wants."""
         self._cancel_round(keeper)
         self._cancel(self.queue.set_wants(keeper, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
-        """Begin a round of a planner. It waits for the round before."""
+        """Begin a round of a planner, after its last round has ended."""
         if self._is_closed:
             return
-        plan = self._plans.setdefault(planner.keeper, _Plan())
-        if plan.planner is not planner:
-            plan.planner, plan.followed = planner, {}
-        plan.rounds += 1
-        work = self._round(planner, plan, round_kind, plan.task)
-        plan.task = self._tasks.start(work, name=f"{planner.keeper}, {round_kind}")
-        plan.task.add_done_callback(partial(self._planned, plan))
+        state = self._states.setdefault(planner.keeper, _KeeperState())
+        if state.planner is not planner:
+            state.planner, state.followed = planner, {}
+        state.planning_tasks += 1
+        work = self._run_round(planner, state, round_kind, state.task)
+        state.task = self._tasks.start(work, name=f"{planner.keeper}, {round_kind}")
+        state.task.add_done_callback(partial(self._planning_ended, state))
 
-    async def wait_idle(self, keeper: str, last: Rank = Rank.OFFLINE) -> None:
-        """Wait until no request for `keeper` runs or will start, as far as ranks up to `last` go: all is here or failed,
-        or the background pauses."""
-        while not self.is_idle(keeper, last):
-            await self._step.wait()
+    async def wait_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> None:
+        """Wait until no request for `keeper` of rank `lowest` or above runs or will start: all such wants are satisfied or
+        have failed, or background requests are paused."""
+        while not self.is_idle(keeper, lowest):
+            await self._change.wait()
 
-    def is_idle(self, keeper: str, last: Rank = Rank.OFFLINE) -> bool:
-        """Return what `wait_idle` waits for."""
-        plan = self._plans.get(keeper)
+    def is_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> bool:
+        """Return whether the condition of `wait_idle` holds."""
+        state = self._states.get(keeper)
         if self._is_closed:
             return True
-        return not (plan and plan.rounds) and self.queue.is_idle(keeper, last, self._now(), self._may_start)
+        return not (state and state.planning_tasks) and self.queue.is_idle(keeper, lowest, self._now(), self._may_start)
 
-    async def wait_step(self) -> None:
-        """Wait until a request has started or ended."""
-        await self._step.wait()
+    async def wait_change(self) -> None:
+        """Wait until a request has started or ended, or a round has ended."""
+        await self._change.wait()
 
     async def wait_all_idle(self) -> None:
-        """Wait until no request runs or is about to start. Raises the error of a request that is a bug."""
+        """Wait until no request runs or is about to start. Raises an unexpected error of a request."""
         while self.is_busy:
             await self._tasks.wait_idle()
-            if self._is_soon:
-                await self._step.wait()
+            if self._pump_scheduled:
+                await self._change.wait()
 
-    def progress(self, keeper: str, last: Rank = Rank.OFFLINE) -> Progress:
-        """Return how far the wants of `keeper` of ranks up to `last` are satisfied."""
-        plan = self._plans.get(keeper) or _Plan()
-        urls = {url for url, want in plan.wants.items() if want.rank <= last}
-        due = sum(rank <= last for rank in plan.due.values())
+    def progress(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> Progress:
+        """Return the numbers of wants of `keeper` of rank `lowest` or above."""
+        state = self._states.get(keeper) or _KeeperState()
+        urls = {url for url, want in state.wants.items() if want.rank <= lowest}
+        due = sum(rank <= lowest for rank in state.due.values())
         return Progress(len(urls), len(urls & self.queue.waiting(keeper)), due)
 
-    def held_back(self, keeper: str) -> str | None:
-        """Return why an idle keeper has requests left: the error before the pause, empty if the rate limit runs low. None
-        if it has none left."""
-        if not self.queue.held_back(keeper):
+    def pause_reason(self, keeper: str) -> str | None:
+        """Return why requests for an idle keeper wait: the error that caused the pause, or empty if the rate limit is low.
+        None if no request waits."""
+        if not self.queue.unfinished(keeper):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
 
     def failures(self, keeper: str) -> tuple[LoadFailure, ...]:
         """Return the wants of `keeper` whose responses could not be fetched."""
         found = []
-        for url, want in self._plans[keeper].wants.items() if keeper in self._plans else ():
-            version = self._shelf.versions.get(url)
+        for url, want in self._states[keeper].wants.items() if keeper in self._states else ():
+            version = self._cache.versions.get(url)
             if (error := self.queue.errors.get(url)) is not None:
                 found.append(LoadFailure(want, str(error), isinstance(error, NotSent)))
             elif version is not None and version.error and version.stamp == want.stamp:
                 found.append(LoadFailure(want, version.error))
         return tuple(found)
 
-    # What else has happened
+    # For writes, and for the app
+
+    def is_current(self, url: str) -> bool:
+        """Return whether a keeper has a want with a stamp for the response at `url`, and the response on disk satisfies it."""
+        wants = [state.wants[url] for state in self._states.values() if url in state.wants]
+        version = self._cache.versions.get(url)
+        is_stored = version is not None and not version.error
+        return is_stored and any(want.stamp for want in wants) and not self.queue.is_wanted(url)
 
     def invalidate(self, is_near: Callable[[Operation[Any]], bool]) -> None:
-        """Do not count responses to running requests for operations that a write may have changed. They are fetched once
-        more."""
+        """Mark the running requests as stale whose responses a write may have changed. They are sent again.
+
+        `is_near` returns whether the write may change the response to an operation.
+        """
         for flight in self.queue.flights.values():
             if is_near(flight.op):
                 flight.is_stale = True
 
-    def hurry(self, url: str) -> None:
-        """Let the request for `url` go before others: now the user waits for it."""
-        self.queue.hurry(url)
-        self._soon()
+    def prioritize(self, url: str) -> None:
+        """Send the request for `url` before all others, because the user now waits for it."""
+        self.queue.prioritize(url)
+        self._schedule_pump()
 
-    def reached(self) -> None:
-        """End the pause: the server has responded to some request, such as a write."""
-        self.queue.reached()
-        self._soon()
+    def end_pause(self) -> None:
+        """End the pause, because the server has responded to a request such as a write."""
+        self.queue.end_pause()
+        self._schedule_pump()
 
     def hide(self) -> None:
-        """Start no requests for what is on screen, or may be soon: the terminal is hidden."""
+        """Start no requests of ranks VISIBLE and LATER, because the terminal is hidden."""
         self._is_hidden = True
 
     def show(self) -> None:
-        """Start all requests again: the terminal is shown."""
+        """Start requests of all ranks again, because the terminal is visible."""
         self._is_hidden = False
-        self._soon()
+        self._schedule_pump()
 
     @property
     def is_busy(self) -> bool:
         """Return whether a request runs or is about to start."""
-        return bool(self._tasks) or self._is_soon
+        return bool(self._tasks) or self._pump_scheduled
 
     async def close(self) -> None:
-        """Cancel all requests and start no more. Callers of `get` are cancelled."""
+        """Cancel all requests and start no more. Callers of `get` are canceled."""
         self._is_closed = True
-        if self._wakening is not None:
-            self._wakening.cancel()
-        self._is_soon = False
+        if self._pump_timer is not None:
+            self._pump_timer.cancel()
+        self._pump_scheduled = False
         for future in [each for waiters in self._waiters.values() for each in waiters]:
             future.cancel()
         await self._tasks.close()
-        self._tell()
+        self._notify_change()
 
     # Rounds
 
-    async def _round(
-        self, planner: Planner, plan: _Plan, round_kind: RoundKind, before: asyncio.Task[None] | None
+    async def _run_round(
+        self, planner: Planner, state: _KeeperState, round_kind: RoundKind, before: asyncio.Task[None] | None
     ) -> None:
         if before is not None:
             await asyncio.wait([before])
         roots: dict[str, Want] = {}
         async for want in _in_slices(planner.wants(round_kind)):
-            roots[want.url] = self._once_more(want) if round_kind == "refresh" else want
-        if self._plans.get(planner.keeper) is not plan:
-            return  # dropped meanwhile
+            roots[want.url] = self._due_again(want) if round_kind == "refresh" else want
+        if self._states.get(planner.keeper) is not state:
+            return  # the wants were dropped meanwhile
         self.queue.retry(planner.keeper)
-        plan.roots, plan.wants = frozenset(roots), dict(roots)
-        reached, children = list(roots), dict[str, list[Want]]()
-        for url in reached:
-            if url in plan.children:
-                children[url] = plan.children[url]
-                reached += [each.url for each in children[url] if each.url not in plan.wants]
-                plan.wants |= {each.url: each for each in children[url] if each.url not in plan.wants}
-        plan.children = children
-        plan.followed = {url: version for url, version in plan.followed.items() if url in plan.wants}
-        self._set(planner.keeper, plan)
-        await self._follow_cached(plan, roots.values())
+        state.roots, state.wants = frozenset(roots), dict(roots)
+        to_visit, children = list(roots), dict[str, list[Want]]()
+        for url in to_visit:
+            if url in state.children:
+                children[url] = state.children[url]
+                to_visit += [each.url for each in children[url] if each.url not in state.wants]
+                state.wants |= {each.url: each for each in children[url] if each.url not in state.wants}
+        state.children = children
+        state.followed = {url: version for url, version in state.followed.items() if url in state.wants}
+        self._set_state(planner.keeper, state)
+        await self._follow_cached(state, roots.values())
 
-    def _planned(self, plan: _Plan, task: asyncio.Task[None]) -> None:
-        plan.rounds -= 1
-        self._tell()
+    def _planning_ended(self, state: _KeeperState, task: asyncio.Task[None]) -> None:
+        state.planning_tasks -= 1
+        self._notify_change()
 
-    def _set(self, keeper: str, plan: _Plan) -> None:
-        self._cancel(self.queue.set_wants(keeper, plan.wants.values(), self._now()))
-        plan.due = {url: plan.wants[url].rank for url in self.queue.waiting(keeper)}
-        self._soon()
+    def _set_state(self, keeper: str, state: _KeeperState) -> None:
+        self._cancel(self.queue.set_wants(keeper, state.wants.values(), self._now()))
+        state.due = {url: state.wants[url].rank for url in self.queue.waiting(keeper)}
+        self._schedule_pump()
         self.changed.notify(keeper)
 
-    def _once_more(self, want: Want) -> Want:
-        """Return a want that is due although its request was refused before."""
-        version = self._shelf.versions.get(want.url)
+    def _due_again(self, want: Want) -> Want:
+        """Return a want as due if its request was refused before. Else return it unchanged."""
+        version = self._cache.versions.get(want.url)
         return replace(want, max_age=timedelta()) if version is not None and version.error else want
 
-    async def _follow_cached(self, plan: _Plan, wants: Iterable[Want]) -> None:
-        """Read responses that lead on and are not due from disk, and take the wants that they lead to. Those that are not
-        on disk are fetched again. A response that the planner had before is not read."""
-        versions, leading = self._shelf.versions, [want for want in wants if want.leads_on]
+    async def _follow_cached(self, state: _KeeperState, wants: Iterable[Want]) -> None:
+        """Read the responses from disk that the planner needs and that are not due, and add the wants that follow from them.
+
+        A response that is not on disk any more is fetched. A version that the planner has used before is not read.
+        """
+        versions, leading = self._cache.versions, [want for want in wants if want.needs_value]
         for start in range(0, len(leading), READ_SLICE):
-            if self._plans.get(leading[start].keeper) is not plan:
-                return  # dropped meanwhile
-            waiting, some = self.queue.waiting(leading[start].keeper), list[tuple[Want, Version, Any]]()
+            if self._states.get(leading[start].keeper) is not state:
+                return  # the wants were dropped meanwhile
+            waiting, batch = self.queue.waiting(leading[start].keeper), list[tuple[Want, Version, Any]]()
             for want in leading[start : start + READ_SLICE]:
                 version = versions.get(want.url)
-                is_new = version is not None and not version.error and plan.followed.get(want.url) != version
+                is_new = version is not None and not version.error and state.followed.get(want.url) != version
                 if is_new and version is not None and want.url not in waiting:
-                    some.append((want, version, self._shelf.body(want.op)))
-            if not some:
+                    batch.append((want, version, self._cache.read_body(want.op)))
+            if not batch:
                 await asyncio.sleep(0)
                 continue
-            for (want, version, _), value in zip(some, await asyncio.to_thread(self._decoded, some), strict=True):
-                if self._plans.get(want.keeper) is not plan:
-                    return  # dropped meanwhile
-                if self._shelf.versions.get(want.url) != version:
-                    continue  # it was fetched meanwhile
+            for (want, version, _), value in zip(batch, await asyncio.to_thread(self._decode, batch), strict=True):
+                if self._states.get(want.keeper) is not state:
+                    return  # the wants were dropped meanwhile
+                if self._cache.versions.get(want.url) != version:
+                    continue  # a newer response was fetched meanwhile
                 if value is not None:
-                    await self._adopt(plan, want, value, version)
+                    await self._take_children(state, want, value, version)
                 else:
-                    self._shelf.drop_version(want.url)
+                    self._cache.drop_version(want.url)
                     self.queue.add(want, self._now())
-                    plan.due[want.url] = want.rank
-                    self._soon()
+                    state.due[want.url] = want.rank
+                    self._schedule_pump()
 
-    def _decoded(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
-        """Return the responses with these bodies. None for those that cannot be used. From any thread."""
+    def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
+        """Decode these bodies. None for a body that cannot be read, or that has only a part of a list. From any thread."""
         found = []
         for want, _, body in wants:
-            decoded = self._shelf.decoded(want.op, *body) if body is not None else None
+            decoded = self._cache.decode(want.op, *body) if body is not None else None
             value = decoded[0] if decoded is not None else None
-            is_cut = want.most and isinstance(value, ListPage) and value.next is not None
+            is_cut = want.min_items and isinstance(value, ListPage) and value.next is not None
             found.append(None if is_cut else value)
         return found
 
-    async def _adopt(self, plan: _Plan, want: Want, value: Any, version: Version | None) -> None:
-        """Take the wants that a response leads to, and remove those that it does not lead to any more."""
-        if self._plans.get(want.keeper) is not plan or plan.planner is None:
-            return  # dropped meanwhile
-        plan.followed[want.url] = version
-        children = [child async for child in _in_slices(plan.planner.follow(want, value))]
-        if self._plans.get(want.keeper) is not plan:
-            return  # dropped meanwhile
+    async def _take_children(self, state: _KeeperState, want: Want, value: Any, version: Version | None) -> None:
+        """Add the wants that follow from a response, and remove those that followed from its earlier version only."""
+        if self._states.get(want.keeper) is not state or state.planner is None:
+            return  # the wants were dropped meanwhile
+        state.followed[want.url] = version
+        children = [child async for child in _in_slices(state.planner.follow(want, value))]
+        if self._states.get(want.keeper) is not state:
+            return  # the wants were dropped meanwhile
         not_due = list[Want]()
-        if want.leads_on:
-            gone = {each.url for each in plan.children.get(want.url, ())} - {each.url for each in children} - plan.roots
-            plan.children[want.url] = children
+        if want.needs_value:
+            gone = (
+                {each.url for each in state.children.get(want.url, ())} - {each.url for each in children} - state.roots
+            )
+            state.children[want.url] = children
             for url in gone:
-                plan.wants.pop(url, None)
-                plan.followed.pop(url, None)
+                state.wants.pop(url, None)
+                state.followed.pop(url, None)
             self._cancel(self.queue.drop(want.keeper, gone))
         async for child in _in_slices(children):
-            is_outdated = want.leads_on and plan.children.get(want.url) is not children
-            if is_outdated or self._plans.get(want.keeper) is not plan:
-                return  # a later response leads elsewhere, or the plan was dropped
-            plan.wants[child.url] = child
+            is_outdated = want.needs_value and state.children.get(want.url) is not children
+            if is_outdated or self._states.get(want.keeper) is not state:
+                return  # a newer response has arrived, or the wants were dropped
+            state.wants[child.url] = child
             if self.queue.add(child, self._now()):
-                plan.due[child.url] = child.rank
-                self._soon()
+                state.due[child.url] = child.rank
+                self._schedule_pump()
             else:
                 not_due.append(child)
         if not_due:
-            await self._follow_cached(plan, not_due)
+            await self._follow_cached(state, not_due)
         self.changed.notify(want.keeper)
 
     def _cancel_round(self, keeper: str) -> None:
-        plan = self._plans.pop(keeper, None)
-        if plan is not None and plan.task is not None:
-            plan.task.cancel()
+        state = self._states.pop(keeper, None)
+        if state is not None and state.task is not None:
+            state.task.cancel()
 
     # Requests
 
     def _may_start(self, rank: Rank) -> bool:
-        is_for_the_screen = rank in (Rank.VISIBLE, Rank.LATER)
-        return not (self.low() > 0 or (self._is_hidden and is_for_the_screen))
+        is_for_screen = rank in (Rank.VISIBLE, Rank.LATER)
+        return not (self.rate_limit_wait() > 0 or (self._is_hidden and is_for_screen))
 
-    def _soon(self) -> None:
-        """Start requests on the next turn of the loop, so that wants of the same turn are compared."""
-        if not (self._is_soon or self._is_closed):
-            if self._wakening is not None:
-                self._wakening.cancel()
-            self._is_soon, self._wakening = True, asyncio.get_running_loop().call_soon(self._pump)
+    def _schedule_pump(self) -> None:
+        """Start requests in the next iteration of the event loop, when all wants of this iteration are known."""
+        if not (self._pump_scheduled or self._is_closed):
+            if self._pump_timer is not None:
+                self._pump_timer.cancel()
+            self._pump_scheduled, self._pump_timer = True, asyncio.get_running_loop().call_soon(self._pump)
 
     def _pump(self) -> None:
-        self._is_soon, now = False, self._now()
+        self._pump_scheduled, now = False, self._now()
         while (flight := self.queue.next(now, self._may_start)) is not None:
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
-            # Also called if the task is cancelled before its first step.
-            task.add_done_callback(partial(self._ended, flight))
-        at, low = self.queue.wake_at(now), self.low()
-        waits = ([(at - now).total_seconds()] if at is not None else []) + ([min(low, LOOK_EVERY)] if low > 0 else [])
-        self._wakening = asyncio.get_running_loop().call_later(min(waits), self._pump) if waits else None
-        self._tell()
+            # A callback, because a task that is canceled before its first step runs none of its own code.
+            task.add_done_callback(partial(self._flight_ended, flight))
+        at, low = self.queue.wake_at(now), self.rate_limit_wait()
+        waits = ([(at - now).total_seconds()] if at is not None else []) + (
+            [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
+        )
+        self._pump_timer = asyncio.get_running_loop().call_later(min(waits), self._pump) if waits else None
+        self._notify_change()
 
     async def _run(self, flight: Flight) -> None:
         try:
             with asked_for(partial(self.queue.is_urgent, flight.url)):
-                response = await self._read(flight.op, flight.most)
+                response = await self._read(flight.op, flight.min_items)
         except ApiError as error:
             if self.queue.flights.get(flight.url) is flight:
-                self._failed(flight, error)
+                self._accept_failure(flight, error)
         else:
             if self.queue.flights.get(flight.url) is flight:
-                self._came(flight, response)
+                self._accept_response(flight, response)
 
-    def _came(self, flight: Flight, response: R) -> None:
-        """Store a response and its version, and tell those who wait for it. Without an await, so that both are one step."""
+    def _accept_response(self, flight: Flight, response: R) -> None:
+        """Store a response and its version, and return the value to the callers that wait. Without an await, so that no
+        other task runs in between."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
-        self._store(flight, version)
+        self._store_version(flight, version)
         if not flight.is_stale:
             for future in self._waiters.pop(flight.url, ()):
                 if not future.done():
                     future.set_result(value)
-            for plan in self._plans.values():
-                want = plan.wants.get(flight.url)
-                if want is not None and plan.planner is not None and flight.satisfies(want):
-                    plan.rounds += 1
-                    task = self._tasks.start(self._adopt(plan, want, value, version))
-                    task.add_done_callback(partial(self._planned, plan))
-        self._progressed(flight.url)
+            for state in self._states.values():
+                want = state.wants.get(flight.url)
+                if want is not None and state.planner is not None and flight.satisfies(want):
+                    state.planning_tasks += 1
+                    task = self._tasks.start(self._take_children(state, want, value, version))
+                    task.add_done_callback(partial(self._planning_ended, state))
+        self._notify_keepers(flight.url)
 
-    def _failed(self, flight: Flight, error: ApiError) -> None:
+    def _accept_failure(self, flight: Flight, error: ApiError) -> None:
         version = self.queue.end(flight, error, self._now())
         self._fail(flight.op, error)
-        self._store(flight, version)
-        if not flight.is_stale or is_cut_off(error):
+        self._store_version(flight, version)
+        if not flight.is_stale or affects_all_requests(error):
             for future in self._waiters.pop(flight.url, ()):
                 if not future.done():
                     future.set_exception(error)
-        self._progressed(flight.url)
+        self._notify_keepers(flight.url)
 
-    def _store(self, flight: Flight, version: Version | None) -> None:
+    def _store_version(self, flight: Flight, version: Version | None) -> None:
         if version is not None:
-            self._shelf.put_version(flight.url, version.stamp, version.error, version.requested_at)
+            self._cache.put_version(flight.url, version.stamp, version.error, version.requested_at)
 
-    def _progressed(self, url: str) -> None:
-        for keeper in [keeper for keeper, plan in self._plans.items() if url in plan.wants]:
+    def _notify_keepers(self, url: str) -> None:
+        for keeper in [keeper for keeper, state in self._states.items() if url in state.wants]:
             self.changed.notify(keeper)
 
-    def _ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
+    def _flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
         del self._running[flight]
-        if (
-            self.queue.flights.get(flight.url) is flight
-        ):  # cancelled by the client, or a bug: no caller may wait for ever
+        if self.queue.flights.get(flight.url) is flight:
+            # The client canceled the task, or it raised an unexpected error. The callers must not wait forever.
             error = None if task.cancelled() else task.exception()
             self.queue.end(flight, error or asyncio.CancelledError(), self._now())
             if not self._is_closed:
@@ -483,24 +501,24 @@ class Syncer(Generic[R]):
                     future.cancel()
                 elif not future.done():
                     future.set_exception(error)
-        self._soon()
-        self._tell()
+        self._schedule_pump()
+        self._notify_change()
 
     def _cancel(self, flights: Iterable[Flight]) -> None:
         for flight in flights:
             if flight in self._running:
                 self._running[flight].cancel()
 
-    def _leave(self, url: str, future: asyncio.Future[Any]) -> None:
+    def _remove_waiter(self, url: str, future: asyncio.Future[Any]) -> None:
         waiters = self._waiters.get(url, [])
         if future in waiters:
             waiters.remove(future)
         if not waiters:
             self._waiters.pop(url, None)
 
-    def _tell(self) -> None:
-        self._step.set()
-        self._step = asyncio.Event()
+    def _notify_change(self) -> None:
+        self._change.set()
+        self._change = asyncio.Event()
 
 
 async def _in_slices(wants: Iterable[Want]) -> AsyncIterator[Want]:

@@ -7,12 +7,12 @@ from datetime import timedelta
 import pytest
 
 from octavo.api.places import ChangeRequestRef
-from octavo.data.inbox import Row
+from octavo.data.inbox import InboxRow
 from octavo.server.demo.library import TODAY
 from octavo.tui.inbox.row_preview import why
 from octavo.tui.widgets import wording
 
-ROW = Row(
+ROW = InboxRow(
     key="k",
     reason="review requested",
     also=("unsent draft",),
@@ -21,7 +21,7 @@ ROW = Row(
     context="",
     moment=TODAY - timedelta(days=8),
     space_id="s",
-    about=ChangeRequestRef(space_id="s", change_request_id="c"),
+    target=ChangeRequestRef(space_id="s", change_request_id="c"),
     stamp="",
 )
 

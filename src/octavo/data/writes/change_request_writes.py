@@ -123,7 +123,7 @@ async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Re
             await live.send(reviews.Withdraw(at=at, user_id=me))
         except ApiError as error:
             return SendResult("done", f"Withdrew your review, but your review is still requested: {error}", given)
-        live.touched(op)
+        live.refresh_affected(op)
     return SendResult("done", sent.message, given)
 
 
@@ -148,10 +148,10 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     failed = f"Could not {verb} #{seen.number} {word} {status_name(status)}"
     sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=still)
     if sent.kind == "changed":
-        live.touched(op)  # The shown status is outdated.
+        live.refresh_affected(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
         # The check has just read the change request, so the operation is what the server did not find.
-        live.marks_drafts = False
+        live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
         return SendResult(

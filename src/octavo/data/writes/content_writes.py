@@ -67,7 +67,7 @@ async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: 
         head, made = (found.head, found.made) if found is not None else (_head_in(sent.result), None)
         return await _outcome(live.send, at, expected, head, made)
     if sent.kind == "changed":
-        live.touched(op)  # The revision on screen is outdated.
+        live.refresh_affected(op)  # The revision on screen is outdated.
         return EditOutcome("changed", sent.message, revision=sent.revision)
     if isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
         live.availability.lacks(op, NO_OPERATION)
@@ -139,7 +139,7 @@ async def restore_pages(
     title and place of each page, and the deletion of pages that the earlier revision does not have.
     """
     can_replace = expected is not None and any(isinstance(change, RevertPage) for change in changes)
-    if live.reverts_pages or not can_replace:
+    if live.can_revert_pages or not can_replace:
         outcome = await edit(live, at, expected, changes)
         if not can_replace or not isinstance(outcome.error, Invalid):
             return outcome
@@ -152,7 +152,7 @@ async def restore_pages(
         return EditOutcome("refused", f"{NOT_SAVED}: {error}.")
     outcome = await edit(live, at, expected, edits)
     if outcome.kind == "done":
-        live.reverts_pages = False
+        live.can_revert_pages = False
     return outcome
 
 
@@ -160,8 +160,8 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
     """Return an edit that does the same as `change`, which may revert a page. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
-    then = await live.known(content.Get(at=_revision_ref(at, change.revision)))
-    now = await live.known(content.Get(at=_revision_ref(at, head)))
+    then = await live.cached_or_fetch(content.Get(at=_revision_ref(at, change.revision)))
+    now = await live.cached_or_fetch(content.Get(at=_revision_ref(at, head)))
     earlier, current = then.find(change.page), now.find(change.page)
     if earlier is None:
         return content.DeletePage(page=change.page)

@@ -127,7 +127,7 @@ async def send_direct(
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
     if sent.kind in ("done", "unknown"):
-        live.touched(op)
+        live.refresh_affected(op)
     return sent
 
 

@@ -176,7 +176,7 @@ async def _loaded(view: Screen[Any]) -> None:
         if not waiting:
             return
         for op in waiting:
-            await view.live.rested(op)
+            await view.live.wait_loaded(op)
         rested |= waiting
         await asyncio.sleep(_LOOK_EVERY)  # answers are shown by messages
 

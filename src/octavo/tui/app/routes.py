@@ -158,7 +158,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
         async def read() -> None:
             from octavo.api.change_requests import Get  # the first screen does without
 
-            known: ChangeRequest = await shell.session.live.known(Get(at=route.at))
+            known: ChangeRequest = await shell.session.live.cached_or_fetch(Get(at=route.at))
             go(shell, ToChangeRequest(route.at, known, route.thread))
 
         shell.background(read())

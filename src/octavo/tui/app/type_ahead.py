@@ -64,13 +64,13 @@ class Words:
     def _forget(self) -> None:
         self._are_lost = self._are_written = False
 
-    def take(self, event: Key | Paste, *, leads_on: bool = False) -> bool:
-        """Whether it is of words whose field is not there. `leads_on`: the key before may have closed that."""
+    def take(self, event: Key | Paste, *, needs_value: bool = False) -> bool:
+        """Whether it is of words whose field is not there. `needs_value`: the key before may have closed that."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _OF_WORDS):
             self._forget()
             return False
         has_field = self._has_field
-        if self._are_written and not has_field and not leads_on:
+        if self._are_written and not has_field and not needs_value:
             self._are_lost = True
         if self._are_lost and not has_field:
             self._are_written = False
@@ -123,7 +123,11 @@ class TypeAhead:
             else:
                 await self._give_to_app(event)
         else:
-            if isinstance(event, Key | Paste) and not self._waits and self.words.take(event, leads_on=self._leads_on):
+            if (
+                isinstance(event, Key | Paste)
+                and not self._waits
+                and self.words.take(event, needs_value=self._leads_on)
+            ):
                 return
             leads_elsewhere = self._waits or self._leads_on or self._last() not in (None, self._on_show)
             if isinstance(event, MouseEvent):

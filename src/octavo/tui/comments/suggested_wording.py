@@ -90,7 +90,7 @@ class Suggested:
         ref = RevisionRef(space_id=at.space_id, revision_id=revision) if revision else at
         op = content.GetPage(at=ref, page_id=page, format="markdown")
         try:
-            found = await (live.known(op) if revision else live.fetch(op))
+            found = await (live.cached_or_fetch(op) if revision else live.fetch(op))
         except ApiError:
             return  # what is suggested is shown as it was written
         was = await asyncio.to_thread(find_block_source, found.markdown or "", key)

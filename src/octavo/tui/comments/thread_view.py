@@ -441,7 +441,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         """Go so many messages on, or back."""
         self._go(self._cursor + step)
         if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
-            self.shell.background(self.shell.session.live.more(op))  # type: ignore[arg-type]  # the slot holds a listing
+            self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_page_on(self, direction: int) -> bool:
         """Scroll one page. False at the end in that direction: there was nothing more."""

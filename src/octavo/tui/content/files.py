@@ -236,7 +236,7 @@ class FilesScreen(ListView[File]):
 
     @on(Lines.MoreWanted, "#files")
     def _more(self) -> None:
-        self.shell.background(self.live.more(content.ListFiles(at=self.space.ref, limit=200)))
+        self.shell.background(self.live.fetch_next_page(content.ListFiles(at=self.space.ref, limit=200)))
 
     @on(Lines.Chosen, "#files")
     def _chosen(self) -> None:

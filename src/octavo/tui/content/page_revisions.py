@@ -91,7 +91,8 @@ class RevisionWalk:
             try:
                 # Revisions hold whole trees: too much to be kept for the line each is here.
                 revision, changed = await asyncio.gather(
-                    self._live.send(content.Get(at=at)), self._live.known(content.ListChanges(at=at, limit=1000))
+                    self._live.send(content.Get(at=at)),
+                    self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
                 )
             except NotFound:  # what came before is not shown to everybody
                 self._next = None

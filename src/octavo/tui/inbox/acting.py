@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from octavo.api.places import ChangeRequestRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentText
@@ -32,13 +32,13 @@ _MOST_NAMED = 5
 class Rows:
     """What the keys of the inbox are about: rows, and what they have to do with them."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[InboxRow, ...]
     feed: InboxFeed
     away: bool
     """Whether they are done or put off already."""
     went: Callable[[], None]
     """They go: called before."""
-    came_back: Callable[[Row], None]
+    came_back: Callable[[InboxRow], None]
     """What was done with them was taken back: called with the first."""
 
     @property
@@ -88,7 +88,7 @@ def snooze(app: Shell, about: Rows) -> None:
             _put_off(app, about, moments.get(until))
 
     row = about.rows[0]
-    one = "this thread" if isinstance(row.about, ThreadRef) else row.title
+    one = "this thread" if isinstance(row.target, ThreadRef) else row.title
     title = f"Snooze {plural(len(about.rows), 'item') if len(about.rows) > 1 else one}"
     app.push_screen(Picker(title, choices), chosen)
 
@@ -126,7 +126,9 @@ def _put_back(app: Shell, about: Rows) -> None:
     )
 
 
-def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], object], said_back: str) -> LocalChange:
+def _marking(
+    about: Rows, rows: Sequence[InboxRow], doing: str, mark: Callable[[], object], said_back: str
+) -> LocalChange:
     feed, marks = about.feed, about.marks
 
     async def do() -> None:
@@ -142,7 +144,7 @@ def _marking(about: Rows, rows: Sequence[Row], doing: str, mark: Callable[[], ob
     return LocalChange(doing, do, back, said_back)
 
 
-def _them(rows: Sequence[Row]) -> str:
+def _them(rows: Sequence[InboxRow]) -> str:
     return plural(len(rows), "item") if len(rows) > 1 else "the item"
 
 
@@ -177,7 +179,7 @@ def words_of(app: Shell, about: Rows) -> list[UnsentText]:
     index = app.workspace.unsent.index
     found: list[UnsentText] = []
     for row in about.rows:
-        match row.about:
+        match row.target:
             case DraftRef(draft_key=place):
                 found += index.of_draft(place)
             case ThreadRef(at=at, comment_id=thread):
@@ -188,7 +190,7 @@ def words_of(app: Shell, about: Rows) -> list[UnsentText]:
 
 
 def _writes_of(app: Shell, about: Rows) -> list[OutboxEntry]:
-    wanted = {row.about.entry_id for row in about.rows if isinstance(row.about, WriteRef)}
+    wanted = {row.target.entry_id for row in about.rows if isinstance(row.target, WriteRef)}
     return [entry for entry in app.session.outbox.entries if entry.id in wanted]
 
 
@@ -250,12 +252,12 @@ class Reading:
     def __init__(self, feed: InboxFeed, app: Shell) -> None:
         self._feed, self._app = feed, app
 
-    def rested(self, row: Row) -> None:
+    def rested(self, row: InboxRow) -> None:
         """The cursor rested on it."""
         if self._feed.rows is not None and row.key in self._feed.rows.unread:
             self._app.background(self._read(row))
 
-    async def _read(self, row: Row) -> None:
+    async def _read(self, row: InboxRow) -> None:
         if self._feed.marks is None:
             return
         try:

@@ -16,7 +16,7 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.places import Discussion, SpaceRef
-from octavo.data.inbox import Row, ThreadRef, matches
+from octavo.data.inbox import InboxRow, ThreadRef, matches
 from octavo.data.inbox_loader import InboxSnapshot
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import FILE
@@ -67,7 +67,7 @@ def _of_rows(view: InboxScreen) -> acting.Rows | None:
         return None
     away = view.sections.current in ("snoozed", "done")
 
-    def came_back(row: Row) -> None:
+    def came_back(row: InboxRow) -> None:
         view.wanted = row.key
 
     return acting.Rows(rows, view.feed, away, view.rows.ticks.untick, came_back)
@@ -81,7 +81,7 @@ def _why_no_thread(view: InboxScreen) -> str:
     )
 
 
-def _open_threads(view: InboxScreen, row: Row) -> int:
+def _open_threads(view: InboxScreen, row: InboxRow) -> int:
     about = view.feed.change_request(row)
     return view.shell.workspace.open_threads(about) if about is not None else 0
 
@@ -165,7 +165,7 @@ INBOX: Commands[InboxScreen] = Commands(
 """What can be done with the list."""
 
 
-class InboxScreen(ListView[Row]):
+class InboxScreen(ListView[InboxRow]):
     """Two-line rows on the left, each with its reason; what the one under the cursor is about on the right."""
 
     VIEW = "inbox"
@@ -208,7 +208,7 @@ class InboxScreen(ListView[Row]):
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Row] = Rows(
+        rows: Rows[InboxRow] = Rows(
             lambda row: self._drawing.draw(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.words}",
@@ -284,8 +284,8 @@ class InboxScreen(ListView[Row]):
         wrong = [each for each in snapshot.failed if not (each.is_unreached and of_tab)]
         if wrong:
             more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-            what = wrong[0].what
-            self.rows.state.fail(f"Could not load {what}", f"{wrong[0].why}{more}")
+            what = wrong[0].label
+            self.rows.state.fail(f"Could not load {what}", f"{wrong[0].cause}{more}")
         elif snapshot.failed:
             self.rows.state.is_from_before(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
@@ -294,7 +294,7 @@ class InboxScreen(ListView[Row]):
         self.row_preview.show(self.rows.item)
         self.shell.page_shown(self)
 
-    def of_tab(self, tab: str) -> Sequence[Row]:
+    def of_tab(self, tab: str) -> Sequence[InboxRow]:
         """The rows of a tab, in the order of the inbox."""
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
@@ -343,7 +343,7 @@ class InboxScreen(ListView[Row]):
     @property
     def _progress(self) -> str:
         snapshot = self.snapshot
-        asked = f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.of else "loading…"
+        asked = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
         return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
 
     @on(Rows.Ticked, "#inbox")
@@ -357,7 +357,7 @@ class InboxScreen(ListView[Row]):
         said = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
         if self.ticked:
             said.append(f"{len(self.ticked)} selected")
-        facts = [f"loading… {snapshot.asked} of {snapshot.of}" if snapshot.is_loading and snapshot.of else ""]
+        facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
         if (as_of := self.feed.as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:
@@ -386,9 +386,9 @@ class InboxScreen(ListView[Row]):
     def thread_target(self) -> ThreadTarget | None:
         """The thread under the cursor, or those that are ticked."""
         ticked = [
-            Thread(comment, row.about.at, self.space_title(row.space_id))
+            Thread(comment, row.target.at, self.space_title(row.space_id))
             for row in self.ticked
-            if (comment := self.feed.comment(row)) is not None and isinstance(row.about, ThreadRef)
+            if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
         if self.ticked:
             untick = self.rows.ticks.untick
@@ -396,12 +396,12 @@ class InboxScreen(ListView[Row]):
             return ThreadTarget(first.at, first.comment, first.comment, tuple(ticked), untick) if first else None
         row = self.rows.item
         comment = self.feed.comment(row)
-        if row is None or comment is None or not isinstance(row.about, ThreadRef):
+        if row is None or comment is None or not isinstance(row.target, ThreadRef):
             return None
         shown = self.row_preview.thread.thread_target
         if shown is not None and shown.thread.id == comment.id:
             return replace(shown, message=shown.thread)
-        return ThreadTarget(row.about.at, comment, comment)
+        return ThreadTarget(row.target.at, comment, comment)
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
@@ -466,7 +466,7 @@ class InboxScreen(ListView[Row]):
 
     def _go_to_wanted(self) -> None:
         wanted = self.wanted
-        key = next((row.key for row in self.rows.items if wanted in (row.key, row.about)), None)
+        key = next((row.key for row in self.rows.items if wanted in (row.key, row.target)), None)
         if key is not None:
             self.wanted = None
             self.rows.go_to(key)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from textual.content import Content
 
-from octavo.data.inbox import Row
+from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import Mark
 from octavo.tui.inbox.acting import moment
 from octavo.tui.widgets.safe_text import fit, safe, spread
@@ -22,7 +22,7 @@ def beginning_of_day(now: datetime) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def summary(done: Sequence[Mark], asleep: Sequence[tuple[Row, datetime | None]]) -> str:
+def summary(done: Sequence[Mark], asleep: Sequence[tuple[InboxRow, datetime | None]]) -> str:
     """`9 done today, 2 snoozed.`"""
     said = [f"{len(done)} done today" if done else "", f"{len(asleep)} snoozed" if asleep else ""]
     return f"{', '.join(filter(None, said))}." if any(said) else ""
@@ -30,7 +30,7 @@ def summary(done: Sequence[Mark], asleep: Sequence[tuple[Row, datetime | None]])
 
 def lines(
     done: Sequence[Mark],
-    asleep: Sequence[tuple[Row, datetime | None]],
+    asleep: Sequence[tuple[InboxRow, datetime | None]],
     counts: dict[str, int],
     now: datetime,
     width: int,

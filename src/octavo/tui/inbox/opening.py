@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.places import ChangeRequestRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.unsent_index import unsent_draft
 from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def open_row(app: Shell, feed: InboxFeed, row: Row) -> None:
+def open_row(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
     """Go to what a row is about."""
-    match row.about:
+    match row.target:
         case ChangeRequestRef() as at:
             app.go(ToChangeRequest(at, feed.change_request(row)))
         case ThreadRef() as ref:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.cells import cell_len
 from textual.content import Content
 
-from octavo.data.inbox import Row
+from octavo.data.inbox import InboxRow
 from octavo.tui.inbox.sections import SHORT, SIGNS
 from octavo.tui.widgets.row_list import Heading
 from octavo.tui.widgets.row_list import Row as Drawn
@@ -17,7 +17,7 @@ from octavo.tui.widgets.wording import plural, short_age
 class RowDrawing:
     """Draws rows, by what is known of all of them."""
 
-    def __init__(self, open_threads: Callable[[Row], int]) -> None:
+    def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
         """`open_threads` returns how many threads of a row's change request are open. 0 for other rows."""
         self._open_threads = open_threads
         self.order = "reason"
@@ -28,12 +28,12 @@ class RowDrawing:
         self.until: Mapping[str, str] = {}
         """Until when those sleep that are put off, by key."""
 
-    def groups(self, row: Row) -> Sequence[Heading]:
+    def groups(self, row: InboxRow) -> Sequence[Heading]:
         """What a row stands under."""
         heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
         return [heading] if heading is not None else []
 
-    def draw(self, row: Row, width: int) -> Drawn:
+    def draw(self, row: InboxRow, width: int) -> Drawn:
         """A row in a list of so many cells."""
         why = row.words.partition(" · ")[0]
         if cell_len(why) > max(16, width * 2 // 5):

@@ -13,7 +13,7 @@ from octavo.api import comments
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
-from octavo.data.inbox import DraftRef, Row, ThreadRef, WriteRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox.sections import SIGNS
@@ -67,7 +67,7 @@ class RowPreview(Vertical):
     def __init__(self, stands: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
         """`stands` says how a change request stands, as far as that is known."""
         super().__init__(id=id)
-        self._row: Row | None = None
+        self._row: InboxRow | None = None
         self._subscriptions = Subscriptions(self)
         self.summary, self.thread, self.words = Summary(stands, id="summary"), ThreadView(id="thread"), Words()
 
@@ -84,7 +84,7 @@ class RowPreview(Vertical):
         yield self.thread
         yield self.words
 
-    def show(self, row: Row | None) -> None:
+    def show(self, row: InboxRow | None) -> None:
         """Show what a row is about, as far as that is known. None: nothing."""
         feed = self.shell.workspace.inbox
         self._row = row
@@ -94,11 +94,11 @@ class RowPreview(Vertical):
         elif request is not None and request.space:
             self._begin(row, "request")
             self.summary.show(request, SpaceRef(space_id=request.space))
-        elif comment is not None and isinstance(row.about, ThreadRef):
+        elif comment is not None and isinstance(row.target, ThreadRef):
             self._begin(row, "thread")
             shown = self.thread.comment
             if shown is None or shown.id != comment.id:  # what was read of it since is newer
-                self.thread.show(row.about.at, comment, about=row.context)
+                self.thread.show(row.target.at, comment, about=row.context)
         else:
             self._show_words(row)
 
@@ -106,8 +106,8 @@ class RowPreview(Vertical):
         """The cursor rests here: read a thread anew, which may have been read long ago."""
         row = self._row
         op = None
-        if row is not None and isinstance(row.about, ThreadRef):
-            op = comments.Get(at=row.about.at, comment_id=row.about.comment_id, format="markdown")
+        if row is not None and isinstance(row.target, ThreadRef):
+            op = comments.Get(at=row.target.at, comment_id=row.target.comment_id, format="markdown")
         self._subscriptions.follow("thread", op, self._show_thread)
 
     def _show_thread(self, snapshot: Snapshot[Comment]) -> None:
@@ -115,16 +115,16 @@ class RowPreview(Vertical):
         if (
             value is not None
             and row is not None
-            and isinstance(row.about, ThreadRef)
-            and row.about.comment_id == value.id
+            and isinstance(row.target, ThreadRef)
+            and row.target.comment_id == value.id
         ):
-            self.thread.show(row.about.at, value, about=row.context)
+            self.thread.show(row.target.at, value, about=row.context)
 
-    def _show_words(self, row: Row) -> None:
+    def _show_words(self, row: InboxRow) -> None:
         """Show what was typed and not sent, or why a write is not done, and what can be done."""
         self._begin(row, "words")
         lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
-        match row.about:
+        match row.target:
             case DraftRef(draft_key=place):
                 text = self.shell.session.drafts.get(place)
                 lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
@@ -162,7 +162,7 @@ class RowPreview(Vertical):
         pane = next((each for each in (self.summary, self.thread, self.words) if each.display), None)
         return pane is not None and pane.scroll_page_on(direction)
 
-    def _begin(self, row: Row, pane: str) -> None:
+    def _begin(self, row: InboxRow, pane: str) -> None:
         self._pane(pane)
         self.query_one("#why", ChangingText).update(why(row, self.size.width - 2 * _AROUND_WHY))
 
@@ -177,7 +177,7 @@ class RowPreview(Vertical):
             self.thread.clear()
 
 
-def why(row: Row, room: int) -> Content:
+def why(row: InboxRow, room: int) -> Content:
     """Why a row is there, each reason in a line of `room` cells, and since when: of what is long the end goes, never the age."""
     sign, style = SIGNS[row.reason]
     first, *others = (safe(each) for each in row.words.split(" · "))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from octavo.api.folding import fold
-from octavo.data.inbox import HEADINGS, REASONS, Reason, Row, ThreadRef, WriteRef
+from octavo.data.inbox import HEADINGS, REASONS, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.tui.widgets.row_list import Heading
 
@@ -64,10 +64,10 @@ class RowFilter:
     kind: Literal["Reason", "Space", "Kind", "Read"]
     name: str
     value: str = ""
-    holds: Callable[[Row], bool] = field(default=lambda row: True, compare=False)
+    holds: Callable[[InboxRow], bool] = field(default=lambda row: True, compare=False)
 
 
-def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
+def of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
     """The rows of a tab that is not one of saved filters, in their order."""
     if tab == "snoozed":
         return [row for row, _ in rows.snoozed]
@@ -77,7 +77,7 @@ def of_tab(tab: str, rows: MarkedRows) -> Sequence[Row]:
     return [row for row in rows.here if tab not in GROUPS or row.reason in reasons]
 
 
-def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> list[Row]:
+def ordered(rows: Iterable[InboxRow], order: str, space: Callable[[str], str]) -> list[InboxRow]:
     """Rows, which come the most urgent first, in one of `ORDERS`. `space` says what a space is called."""
     if order == "space":
         titles = {each: space(each) for each in {row.space_id for row in rows}}
@@ -87,7 +87,7 @@ def ordered(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> lis
     return list(rows)
 
 
-def headings(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> dict[str, Heading]:
+def headings(rows: Iterable[InboxRow], order: str, space: Callable[[str], str]) -> dict[str, Heading]:
     """What rows stand under, by their reason or space, with how many there are."""
     if order == "newest":
         return {}
@@ -100,13 +100,13 @@ def headings(rows: Iterable[Row], order: str, space: Callable[[str], str]) -> di
     return {each: Heading(names[each], str(number)) for each, number in counted.items()}
 
 
-def is_thread(row: Row) -> bool:
+def is_thread(row: InboxRow) -> bool:
     """Whether a row is about a thread."""
-    return isinstance(row.about, ThreadRef)
+    return isinstance(row.target, ThreadRef)
 
 
 def offered(
-    rows: Sequence[Row], holding: Sequence[RowFilter], unread: frozenset[str], space: Callable[[str], str]
+    rows: Sequence[InboxRow], holding: Sequence[RowFilter], unread: frozenset[str], space: Callable[[str], str]
 ) -> list[tuple[RowFilter, int]]:
     """By what rows can be narrowed beside what holds, and how many would be left. What would leave none, or all, is not
     offered."""
@@ -119,7 +119,7 @@ def offered(
     return found
 
 
-def narrowed(rows: Iterable[Row], by: Sequence[RowFilter]) -> list[Row]:
+def narrowed(rows: Iterable[InboxRow], by: Sequence[RowFilter]) -> list[InboxRow]:
     """The rows for which all of `by` holds."""
     return [row for row in rows if all(each.holds(row) for each in by)]
 
@@ -134,10 +134,10 @@ def by_space(space_id: str, title: str) -> RowFilter:
     return RowFilter("Space", f"in {title}", space_id, lambda row: row.space_id == space_id)
 
 
-def _known(rows: Sequence[Row], unread: frozenset[str], space: Callable[[str], str]) -> list[RowFilter]:
+def _known(rows: Sequence[InboxRow], unread: frozenset[str], space: Callable[[str], str]) -> list[RowFilter]:
     found = [by_reason(reason) for reason in REASONS]
     found += [
-        RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.about, ThreadRef | WriteRef)),
+        RowFilter("Kind", "change requests", "requests", lambda row: not isinstance(row.target, ThreadRef | WriteRef)),
         RowFilter("Kind", "threads", "threads", is_thread),
         RowFilter("Read", "unread", "unread", lambda row: row.key in unread),
     ]

@@ -49,7 +49,7 @@ def set_link_targets(screen: ShowsPage) -> None:
     if space is None or tree is None or page is None:
         return
     deferred, shell = view.contents.deferred, screen.shell
-    read = (space.organization or "", shell.session.live.specifications_read)
+    read = (space.organization or "", shell.session.live.specifications_parsed)
     if deferred.specifications is None or deferred.specifications_of != read:
         at = OrganizationRef(organization_id=space.organization)
         deferred.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
@@ -86,7 +86,7 @@ def set_link_targets(screen: ShowsPage) -> None:
 
 def show_new_specifications(screen: ShowsPage) -> None:
     """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
-    deferred, read = screen.view.contents.deferred, screen.shell.session.live.specifications_read
+    deferred, read = screen.view.contents.deferred, screen.shell.session.live.specifications_parsed
     if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != read:
         set_link_targets(screen)
         screen.view.lay_out_again()
@@ -123,7 +123,7 @@ async def find_title(
                 return await _space(live, target)
             case links.ToChangeRequest(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
-                found = await live.known(change_requests.Get(at=at))
+                found = await live.cached_or_fetch(change_requests.Get(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
                 file = await file_of(live, asked.page_ref, target)
@@ -133,16 +133,16 @@ async def find_title(
                     else LinkTitle(problem=_NO_FILE)
                 )
             case links.ToCollection(collection=name):
-                collection = await live.known(collections.Get(at=CollectionRef(collection_id=name)))
+                collection = await live.cached_or_fetch(collections.Get(at=CollectionRef(collection_id=name)))
                 return LinkTitle(collection.title or "Untitled", where="collection")
             case links.ToSite(site=name, organization=within):
                 within = within or (organization.id if organization is not None else None)
                 if within is None:
                     return None
-                site = await live.known(sites.Get(at=SiteRef(organization_id=within, site_id=name)))
+                site = await live.cached_or_fetch(sites.Get(at=SiteRef(organization_id=within, site_id=name)))
                 return LinkTitle(site.title or "Untitled", where="site")
             case links.ToUser(user=name):
-                user = await live.known(users.Get(user_id=name))
+                user = await live.cached_or_fetch(users.Get(user_id=name))
                 return LinkTitle(f"@{user.display_name or name}", where="member")
     except (NotFound, Forbidden):
         if is_folder:
@@ -166,11 +166,11 @@ _KIND_NAMES: dict[type[object], str] = {
 
 async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
     at = SpaceRef(space_id=target.space)
-    space = await live.known(spaces.Get(at=at))
+    space = await live.cached_or_fetch(spaces.Get(at=at))
     where = space.title or "Untitled"
     if target.page is None:
         return LinkTitle(where, sign_of(space.emoji), "space")
-    page = (await live.known(content.ListPages(at=at))).named(target.page)
+    page = (await live.cached_or_fetch(content.ListPages(at=at))).named(target.page)
     if page is None:
         return LinkTitle(problem=f"There is no page {target.page} in {where}.")
     return LinkTitle(page.title or "Untitled", sign_of(page.emoji), f"{where} › {page.path}" if page.path else where)

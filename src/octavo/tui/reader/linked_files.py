@@ -21,8 +21,8 @@ async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | No
             op = content.GetFile(at=at, file_id=target.file)
         except ValueError:
             return None
-        return await live.known(op)
-    files = (await live.known(content.ListFiles(at=at, limit=MOST_FILES))).items
+        return await live.cached_or_fetch(op)
+    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
     there = (file for file in files if file.git is not None and file.git.path == target.path)
     called = (file for file in files if file.name == target.name)
     alike_there = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))

@@ -30,7 +30,7 @@ file."""
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
     """Load the specification that the organization has under a slug. Its `trouble` says why it cannot be loaded."""
     try:
-        found = await live.known(openapi.GetLatestContent(at=at, spec_slug=slug))
+        found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
             trouble=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
@@ -61,7 +61,7 @@ async def load_from_link(
     try:
         if isinstance(target, links.ToFile) and location is not None:
             return await _file(session, location, target)
-        known = await session.live.known(openapi.List(at=at, limit=100))
+        known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
         return Specification(trouble=f"Could not load the OpenAPI specification {address}: {error}")
     slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)

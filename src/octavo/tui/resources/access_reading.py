@@ -30,7 +30,7 @@ async def of_space(live: Live, known: Known, thing: permissions.SpacePermission)
 async def _told(live: Live, known: Known, at: Shared, user: str, role: str) -> Facts:
     organization = OrganizationRef(organization_id=known.get("organization_id") or known["at"].organization_id)
     named, member, in_teams, around = await asyncio.gather(
-        live.known(organizations.Get(at=organization)),
+        live.cached_or_fetch(organizations.Get(at=organization)),
         live.send(organizations.GetMember(at=organization, user_id=user)),
         whole(live, teams.ListOfMember(at=organization, user_id=user, limit=AT_ONCE)),
         chain(live, organization, at),

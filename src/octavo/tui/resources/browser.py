@@ -512,7 +512,7 @@ class BrowserScreen(ListView[Any]):
     def _more(self) -> None:
         op = self.subscriptions.op("list")
         if isinstance(op, Listing):
-            self.shell.background(self.live.more(op))
+            self.shell.background(self.live.fetch_next_page(op))
 
     def go_up(self) -> bool:
         if not self.levels:

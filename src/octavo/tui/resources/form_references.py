@@ -63,6 +63,6 @@ class References:
         live = shell.session.live
         value = await live.fetch(op)
         if isinstance(op, Listing):
-            await live.read_on(op, ITEMS_READ)  # if a page fails, the list says so where it is shown
+            await live.fetch_pages(op, ITEMS_READ)  # if a page fails, the list says so where it is shown
             value = live.peek(op).value or value
         return Listed([self.choice(each) for each in self.items(value)], getattr(value, "next", None) is None)

@@ -75,7 +75,7 @@ async def _all(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
 
 async def of_share_link(live: Live, known: Known, link: share_links.ShareLink) -> Facts:
     """Return why a share link has no URL yet, and whether visitors need it. Raises ApiError."""
-    site = await live.known(sites.Get(at=known["at"]))
+    site = await live.cached_or_fetch(sites.Get(at=known["at"]))
     facts: list[tuple[str, str]] = []
     if not site.published and not link.urls.published:
         facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))

@@ -114,10 +114,10 @@ async def of_redirect(live: Live, known: Known, thing: redirects.Redirect) -> Fa
 
 async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
     """The page a redirect leads to, as it is called. Empty: it leads to none, or nobody says."""
-    structure = await live.known(site_structure.Get(at=at))
+    structure = await live.cached_or_fetch(site_structure.Get(at=at))
     for op in pages_of([thing], {}, {site_structure.Get: structure}):
         try:
-            tree = await live.known(op)
+            tree = await live.cached_or_fetch(op)
         except ApiError:
             return ""
         title = next((each.title for each in tree.walk() if each.id == thing.destination.page_id), "")
@@ -128,8 +128,8 @@ async def _page(live: Live, at: SiteRef, thing: redirects.Redirect) -> str:
 async def find(live: Live, at: SiteRef, address: str) -> Way:
     """Where an address, or a path, of a site leads. Raises ApiError."""
     site, structure, listed = await asyncio.gather(
-        live.known(sites.Get(at=at)),
-        live.known(site_structure.Get(at=at)),
+        live.cached_or_fetch(sites.Get(at=at)),
+        live.cached_or_fetch(site_structure.Get(at=at)),
         whole(live, redirects.List(at=at, limit=AT_ONCE)),
     )
     base, parts = site.urls.published or "", addresses(structure)

@@ -53,7 +53,7 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
                     break
                 await asyncio.sleep(BETWEEN)
                 now = await live.fetch(asked)
-        live.touched(sent)
+        live.refresh_affected(sent)
         if now.last_process_error_code:
             code = f"{label(now.last_process_error_code)}."
             why = next((each.message for each in now.last_processed_errors if each.message), code)
@@ -64,7 +64,7 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
             text = await live.fetch(openapi.GetLatestContent(at=known["at"], spec_slug=slug))
             if live.peek(listed := openapi.List(at=known["at"], limit=100)).value is not None:
                 await live.fetch(listed)
-            live.specifications_read += 1
+            live.specifications_parsed += 1
             shell.say(f"Processed {slug}: {_in_short(text)}. Pages that show its operations are up to date.")
     except ApiError as error:
         shell.say(f"Could not check whether {slug} was processed: {error}", tone="failed")

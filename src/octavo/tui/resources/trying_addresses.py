@@ -78,9 +78,9 @@ def ask_words(app: Shell, place: Place) -> None:
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.background(_list_pages(app, place, answer.text[:MOST_WORDS]))
+            app.background(_list_pages(app, place, answer.text))
 
-    field = Field("Search for", required="Type the words to search for.")
+    field = Field("Search words", required="Type the words to search for.", max_length=MOST_WORDS)
     app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 

@@ -348,7 +348,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self._reach += LOOKED_AT
             self.draw_list()
         elif isinstance(op, ListOfOrganization):
-            self.shell.background(self.live.more(op))
+            self.shell.background(self.live.fetch_next_page(op))
 
     @on(Lines.Filtered, "#change-requests")
     def _filtered(self) -> None:

@@ -216,7 +216,7 @@ async def _revision(live: Live, at: ChangeRequestRef | SpaceRef, name: str | Non
     if name is None:
         return None
     try:
-        found: Revision = await live.known(content.Get(at=_ref(at, name)))
+        found: Revision = await live.cached_or_fetch(content.Get(at=_ref(at, name)))
     except (NotFound, Forbidden):
         return None
     return found

@@ -357,7 +357,7 @@ class Comparison:
 async def read(live: Live, at: ContentRef) -> Revision:
     """The revision content stands at. What a revision holds never changes, so it is asked for once. Raises ApiError."""
     op = content.Get(at=at)
-    revision: Revision = await (live.known(op) if isinstance(at, RevisionRef) else live.fetch(op))
+    revision: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
 
 

@@ -110,7 +110,7 @@ class Comparisons:
         try:
             self._ahead.discard(_name(page))
             for op in filter(None, self._sources(page)):
-                self._live.hurry(op)
+                self._live.prioritize(op)
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             # Nobody waits for it any more: it has its turn again. Who wants it from now on does not wait for this one.

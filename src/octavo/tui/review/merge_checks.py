@@ -152,7 +152,7 @@ async def _rules(
         names[change_request.created_by.id] = change_request.created_by.name
     for user in [user for user in rules.users if user not in names][:NAMED_USERS]:
         try:
-            names[user] = (await live.known(users.Get(user_id=user))).name
+            names[user] = (await live.cached_or_fetch(users.Get(user_id=user))).name
         except (ApiError, ValueError):
             continue  # its id has to do
     me = live.outbox.me.id if live.outbox.me is not None else None
@@ -214,7 +214,7 @@ async def _both(
     before = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
     after = RevisionRef(space_id=at.space_id, revision_id=change_request.revision)
     try:
-        trees = await asyncio.gather(*(live.known(content.ListPages(at=place)) for place in (before, after)))
+        trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=place)) for place in (before, after)))
     except ApiError:
         return None
     return merge_effects.PagesBeforeAndAfter(before, after, *trees)
@@ -327,7 +327,7 @@ async def predict(
 
 
 async def _held(live: Live, op: content.Get) -> content.Revision:
-    revision: content.Revision = await (live.known(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
+    revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
     return revision
 
 

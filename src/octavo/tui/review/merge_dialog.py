@@ -39,7 +39,7 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             send=lambda checks: send(app, at, checks.basis),
             again="Review the checks again before you merge.",
             what_changed=lambda before, after: changes_since(
-                app.session.live.known, at, before.basis.basis, after.basis
+                app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
             ),
             goes_live=True,
         ),

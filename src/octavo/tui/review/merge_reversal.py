@@ -80,13 +80,13 @@ async def sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now:
     """
     if change_request.revision_merged is None:
         return None
-    merged = await live.known(content.Get(at=_ref(space, change_request.revision_merged)))
+    merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
     # A merge has two parents: main before the merge, and the change request.
     parents = [parent for parent in merged.parents if parent != change_request.revision]
     if not parents:
         return None
-    last = live.known(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
-    before, standing = await asyncio.gather(live.known(content.Get(at=_ref(space, parents[0]))), last)
+    last = live.cached_or_fetch(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
+    before, standing = await asyncio.gather(live.cached_or_fetch(content.Get(at=_ref(space, parents[0]))), last)
     return Sides(before, merged, standing)
 
 
@@ -94,7 +94,7 @@ async def changes_of(live: Live, space: SpaceRef, three: Sides) -> tuple[Change,
     """What the merge changed. Raises ApiError."""
     if has_document_ids(three.merged):
         return await asyncio.to_thread(changes_between, three.before, three.merged)
-    said = await live.known(content.ListChanges(at=_ref(space, three.merged.id), limit=1000))
+    said = await live.cached_or_fetch(content.ListChanges(at=_ref(space, three.merged.id), limit=1000))
     return said.changes
 
 

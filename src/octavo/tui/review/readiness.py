@@ -28,7 +28,7 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
         space = SpaceRef(space_id=each.space) if each.space is not None else None
         if why := not_allowed(app, each, space, "edit"):
             return why
-    if app.has_session and not app.session.live.marks_drafts:
+    if app.has_session and not app.session.live.has_draft_status:
         from octavo.data.writes.change_request_writes import NO_DRAFTS
 
         return NO_DRAFTS
@@ -45,7 +45,7 @@ def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
 
 def offer(app: Shell, about: ChangeRequest) -> None:
     """Offer to mark a draft as ready when a review is requested: reviewers look at change requests that are ready."""
-    if about.status != "draft" or not app.session.live.marks_drafts:
+    if about.status != "draft" or not app.session.live.has_draft_status:
         return
     from octavo.tui.widgets.confirm import Confirm
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_TOGETHER = 20
 """Change requests that are merged in one go."""
 _REQUIRED = "Enter a subject of 1 to 100 characters."
-_TOO_LONG = "Enter a subject of at most 100 characters. This subject has {} characters."
+_MAX_SUBJECT = 100
 
 _NO_MARKDOWN = (
     "You can edit only the subject here. Octavo edits descriptions as Markdown, which would lose some of the formatting"
@@ -96,10 +96,6 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
-        if len(answer.text) > 100:
-            app.say(_TOO_LONG.format(len(answer.text)), tone="care")
-            _describe(app, request)
-            return
         given: dict[str, Any] = {}
         if answer.text != change_request.subject:
             given["subject"] = answer.text
@@ -121,7 +117,14 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
-        field=Field("Subject", subject.text, required=_REQUIRED, keep=subject.keep, keep_now=subject.keep_now),
+        field=Field(
+            "Subject",
+            subject.text,
+            required=_REQUIRED,
+            max_length=_MAX_SUBJECT,
+            keep=subject.keep,
+            keep_now=subject.keep_now,
+        ),
         also=also if text is not None else None,
     )
     app.push_screen(dialog, decided)
@@ -226,15 +229,12 @@ def _start(app: Shell, space: SpaceRef) -> None:
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
     from octavo.tui.widgets.confirm import Confirm, Field
 
-    field = Field("Subject", draft.text, required=_REQUIRED, keep=draft.keep, keep_now=draft.keep_now)
+    field = Field(
+        "Subject", draft.text, required=_REQUIRED, max_length=_MAX_SUBJECT, keep=draft.keep, keep_now=draft.keep_now
+    )
 
     def decided(answer: Confirmed | None) -> None:
-        if answer is None:
-            return
-        if len(answer.text) > 100:
-            app.say(_TOO_LONG.format(len(answer.text)), tone="care")
-            _ask_subject(app, title, verb, draft, use)
-        else:
+        if answer is not None:
             use(answer.text)
 
     app.push_screen(Confirm(title, verb=verb, field=field), decided)

@@ -136,7 +136,9 @@ class RequestStatuses:
             each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()
         )
         op = open_threads_of(_at(about)) if has_verdict and about.comments else None
-        self._view.follow(f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None)
+        self._view.follow(
+            f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None, anew=False
+        )
 
     def _leave(self, name: str) -> None:
         del self._followed[name]

@@ -76,7 +76,7 @@ async def _comes(
         return ()
     sides = [RevisionRef(space_id=at.space_id, revision_id=each) for each in (change_request.base, main)]
     try:
-        before, after = await asyncio.gather(*(live.known(content.Get(at=each)) for each in sides))
+        before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in sides))
     except (NotFound, Forbidden):
         return ()
     return await asyncio.to_thread(changes_between, before, after)
@@ -108,7 +108,7 @@ def update_dialog(
             send=lambda seen: send(app, at, seen, then),
             again="Review the checks again before you update.",
             what_changed=lambda before, after: changes_since(
-                app.session.live.known, at, before.basis.basis, after.basis
+                app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
             ),
         ),
     )

@@ -72,7 +72,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
         if (begun := await _begun(app, merged, space)) is not None:
             _open_conflicts(app, request, begun, merged)
             return
-        changed = await live.known(content.ListChanges(at=made, limit=1000))
+        changed = await live.cached_or_fetch(content.ListChanges(at=made, limit=1000))
         found = await look(live, space, None, changed, None)
     except ApiError as error:
         app.say(f"Could not check {request.name} for conflicts: {error}", tone="failed")

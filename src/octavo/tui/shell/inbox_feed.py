@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.api.operation import Operation
     from octavo.api.organizations import Organization
-    from octavo.data.inbox import Row
+    from octavo.data.inbox import InboxRow
     from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
     from octavo.tui.shell.host import Host
@@ -125,19 +125,19 @@ class InboxFeed:
             return self._kept_count or 0
         return len(rows.here)
 
-    def change_request(self, row: Row | None) -> ChangeRequest | None:
+    def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
         """The change request a row is about, as far as it is known."""
-        if self.loader is None or row is None or not isinstance(row.about, ChangeRequestRef):
+        if self.loader is None or row is None or not isinstance(row.target, ChangeRequestRef):
             return None
-        return self.loader.change_request(row.about)
+        return self.loader.change_request(row.target)
 
-    def comment(self, row: Row | None) -> Comment | None:
+    def comment(self, row: InboxRow | None) -> Comment | None:
         """The first comment of the thread a row is about, as far as it is known."""
         from octavo.data.inbox import ThreadRef  # as above
 
-        if self.loader is None or row is None or not isinstance(row.about, ThreadRef):
+        if self.loader is None or row is None or not isinstance(row.target, ThreadRef):
             return None
-        return self.loader.comment(row.about)
+        return self.loader.comment(row.target)
 
     def _show(self, snapshot: InboxSnapshot) -> None:
         self.snapshot = snapshot

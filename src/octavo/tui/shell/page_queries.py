@@ -29,7 +29,7 @@ def page_as_written(at: ContentRef, page_id: str) -> GetPage:
 
 async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
     """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError."""
-    get = live.known if isinstance(op.at, RevisionRef) else live.fetch
+    get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
         page: Page = await get(op, rank=rank)
         return page

@@ -16,8 +16,8 @@ from textual.widget import Widget
 
 from octavo.api.errors import NotSent, Unreachable
 from octavo.api.operation import Listing, ListPage, Model, Operation
-from octavo.data.answer import Answer
 from octavo.data.live import Live, Snapshot
+from octavo.data.live_response import LiveResponse
 from octavo.data.sync_queue import Rank
 from octavo.tui.shell.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.terminal import textual_internals as internals
@@ -49,7 +49,7 @@ class _Slot:
     """What is followed in a slot."""
 
     op: Operation[Any]
-    answer: Answer
+    answer: LiveResponse
     leave: Callable[[], None] = _nothing
 
 
@@ -62,7 +62,7 @@ class Subscriptions:
     def __init__(self, shower: Widget) -> None:
         self._shower = shower
         self._slots: dict[str, _Slot] = {}
-        self._rests_on: tuple[Answer, ...] = ()
+        self._rests_on: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
         """The slots of what is one of many."""
 
@@ -88,8 +88,8 @@ class Subscriptions:
         self._octavo.workspace.following.add(self)
         # `watch` shows what is known before it returns, and showing may follow something else in this slot.
         live = self._octavo.session.live
-        followed = self._slots[slot] = _Slot(op, live.followed(op))
-        leave = live.watch(op, partial(self._shown, show), rank=rank, anew=anew, most=most)
+        followed = self._slots[slot] = _Slot(op, live.watched_response(op))
+        leave = live.watch(op, partial(self._shown, show), rank=rank, refetch=anew, min_items=most)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
@@ -98,7 +98,7 @@ class Subscriptions:
     def rest_on(self, *ops: Operation[Any]) -> None:
         """What is shown here is also made of the answers to these, which others follow: its age is theirs too."""
         self._octavo.workspace.following.add(self)
-        self._rests_on = tuple(map(self._octavo.session.live.followed, ops))
+        self._rests_on = tuple(map(self._octavo.session.live.watched_response, ops))
 
     def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
         if internals.is_being_removed(self._shower):
@@ -130,7 +130,7 @@ class Subscriptions:
         """All that is followed."""
         return tuple(each.op for each in self._slots.values())
 
-    def awaited(self) -> Iterator[Answer]:
+    def awaited(self) -> Iterator[LiveResponse]:
         """What of it is not one of many, and what it rests on."""
         yield from (each.answer for slot, each in self._slots.items() if slot not in self._patient)
         yield from self._rests_on

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
-    from octavo.data.answer import Answer
+    from octavo.data.live_response import LiveResponse
     from octavo.data.writes.machine import OutboxEntry
 
 MOST_SPACES = 1000
@@ -60,7 +60,7 @@ class Following(Protocol):
     def ops(self) -> tuple[Operation[Any], ...]:
         """All that it follows."""
 
-    def awaited(self) -> Iterable[Answer]:
+    def awaited(self) -> Iterable[LiveResponse]:
         """What of it is not one of many, and what it rests on."""
 
 
@@ -115,10 +115,10 @@ class Workspace:
         self._leave["offline"] = session.offline.watch(self._kept_changed)
         session.outbox.observe_done(self._write_done)
         self.unsent.follow(session)
-        self._leave["left out"] = session.live.left_out.add(self._tell_unreadable)
+        self._leave["left out"] = session.live.unreadable_items.add(self._tell_unreadable)
         self._leave["me"] = session.live.watch(Me(), self._show_me)
         self._leave["organizations"] = session.live.watch(
-            ListOrganizations(), self._show_organizations, most=MOST_SPACES
+            ListOrganizations(), self._show_organizations, min_items=MOST_SPACES
         )
 
     def leave(self) -> None:
@@ -145,7 +145,7 @@ class Workspace:
         if leave := self._leave.pop("spaces", None):
             leave()
         self.spaces = Snapshot()
-        self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces, most=MOST_SPACES)
+        self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces, min_items=MOST_SPACES)
         if not self._app.opening:
             self.count_comments()
         self.inbox.enter(session, organization)
@@ -173,7 +173,9 @@ class Workspace:
             if leave := self._leave.pop(f"{status} change requests", None):
                 leave()
             self._said_in.pop(status, None)
-            self._leave[f"{status} change requests"] = session.live.watch(op, partial(self._show_said_in, status))
+            self._leave[f"{status} change requests"] = session.live.watch(
+                op, partial(self._show_said_in, status), refetch=False
+            )
 
     def _show_said_in(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
@@ -249,7 +251,7 @@ class Workspace:
         if self._session is None:
             return None
         on_show = (each for each in tuple(self.following) if each.is_on_show)
-        awaited = [each.last_known for shown in on_show for each in shown.awaited()]
+        awaited = [each.current_as_of for shown in on_show for each in shown.awaited()]
         account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
         known = awaited or map(self._session.live.as_of, account)
         return min((each for each in known if each is not None), default=None)
@@ -468,7 +470,7 @@ class Workspace:
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
-            self._session.offline.spaces_came(snapshot.value.items)
+            self._session.offline.refresh_changed(snapshot.value.items)
         self.spaces_changed.publish(None)
         self._frame()
 

@@ -44,6 +44,8 @@ class Field:
     """1: a line, whose enter confirms. More: a text, where ctrl+s confirms."""
     required: str = ""
     """The sentence that says it must not be empty, if it must not."""
+    max_length: int = 0
+    """Most characters that the platform accepts. 0 for no limit. A longer text cannot be confirmed."""
     placeholder: str = ""
     is_path: bool = False
     """Whether it is the path of a file, which is completed."""
@@ -292,6 +294,11 @@ class Confirm(Dialog[Confirmed | None]):
             return "The checks just finished loading. Read them, then press y."
         if self._field is not None and self._field.required and not self.text:
             return self._field.required
+        for name, field in self._fields.items():
+            if field.max_length and (length := len(self._written_in(name))) > field.max_length:
+                return (
+                    f"The {field.label.lower()} has {length} characters. Enter at most {field.max_length} characters."
+                )
         if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
             return self._typed_why or f"Type {self._typed} to confirm."
         return None

@@ -126,7 +126,7 @@ class PageEdit:
         if not place.change_request:
             return TargetRequest(self.space).title
         try:
-            found = await self.app.session.live.known(change_requests.Get(at=place.into))
+            found = await self.app.session.live.cached_or_fetch(change_requests.Get(at=place.into))
         except ApiError:
             return "a change request"
         return TargetRequest(self.space, change_request=found).title

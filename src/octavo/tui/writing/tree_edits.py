@@ -262,8 +262,9 @@ class TreeEdit:
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
         from octavo.tui.widgets.confirm import Confirm, Field
 
-        required = "Enter a title."
-        field = Field("Title", draft.text, required=required, keep=draft.keep, keep_now=draft.keep_now)
+        field = Field(
+            "Title", draft.text, required="Enter a title.", max_length=300, keep=draft.keep, keep_now=draft.keep_now
+        )
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:

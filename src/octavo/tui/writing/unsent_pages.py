@@ -27,7 +27,7 @@ async def tell(app: Shell, session: Session) -> None:
     number = 0
     for space in spaces:
         try:
-            tree = await session.live.known(content.ListPages(at=SpaceRef(space_id=space)))
+            tree = await session.live.cached_or_fetch(content.ListPages(at=SpaceRef(space_id=space)))
         except ApiError:
             number += len({page for at, page in kept if at == space})  # they are there, whatever they are called
             continue
