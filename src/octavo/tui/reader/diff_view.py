@@ -61,15 +61,13 @@ _BLOCK_COMMANDS = (
 class DiffBlockCommands(BlockCommands):
     """Commands for the selected block of a diff, which may be of the old or the new version."""
 
-    def __init__(self, pane: DiffView) -> None:
-        super().__init__(pane)
-        self._contents = pane.contents
+    pane: DiffView
 
     @property
     def side(self) -> Literal["old", "new"]:
         """Version of the selected block. Unchanged blocks belong to the new version."""
         here = self.pane.cursor.current()
-        return "old" if here is not None and self._contents.is_old(here.block) else "new"
+        return "old" if here is not None and self.pane.contents.is_old(here.block) else "new"
 
     @property
     def is_outside_page(self) -> bool:
@@ -83,7 +81,7 @@ class DiffBlockCommands(BlockCommands):
         here = self.pane.cursor.current()
         if here is None:
             return None
-        unit, block = self._contents.shown.units[here.unit], here.block
+        unit, block = self.pane.contents.shown.units[here.unit], here.block
         if unit.lines:
             first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
             return Block("change", lines=(first, first + 1))
@@ -103,26 +101,27 @@ class DiffBlockCommands(BlockCommands):
 class DiffLoadingState(LoadingState):
     """Message of a diff view. While another page is loading, the previous page stays visible for `CLEAR_AFTER`."""
 
-    def __init__(self, view: DiffView) -> None:
-        super().__init__(view)
-        self._view = view
+    pane: DiffView
+
+    def __init__(self, pane: DiffView) -> None:
+        super().__init__(pane)
         self._clear_timer: Timer | None = None
 
     def wait_for(self, what: str, key: str = "") -> None:
         """Show that `what` is loading. `key` is the key of its page."""
         super().wait_for(what)
-        shown = self._view.contents
+        shown = self.pane.contents
         if shown.compared is not None and key != shown.key and self._clear_timer is None:
-            self._clear_timer = self._view.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, what))
+            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, what))
 
     def _clear_and_wait(self, what: str) -> None:
-        self._view.clear()
+        self.pane.clear()
         super().wait_for(what)
 
     def fail(self, what: str, cause: str, key: str = "") -> None:
         """Show an error and its cause, unless the page `key` is shown."""
-        if key != self._view.contents.key:
-            self._view.clear()
+        if key != self.pane.contents.key:
+            self.pane.clear()
         super().fail(what, cause)
 
     def clear(self) -> None:

@@ -46,7 +46,7 @@ class Hints:
     by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
-        once = list({id(clickable.clickable): clickable for clickable in reversed(self.clickables)}.values())[::-1]
+        once = list({id(each.clickable): each for each in reversed(self.clickables)}.values())[::-1]
         self.by_label = dict(zip(labels(len(once)), once, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
@@ -60,7 +60,7 @@ class Hints:
     @property
     def rows(self) -> set[int]:
         """Rows with a clickable span."""
-        return {clickable.line for clickable in self.clickables}
+        return {each.line for each in self.clickables}
 
     @property
     def help_parts(self) -> tuple[str, ...]:
@@ -78,14 +78,10 @@ class Hints:
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
         """Return the strip of a row with labels at its links and other text dimmed. `line` is the line of the row,
         after a margin."""
-        known = set(map(id, (clickable.clickable for clickable in self.by_label.values())))
+        known = {id(each.clickable) for each in self.by_label.values()}
         faded, link = base_style + styles.faded + _LEVEL, base_style + styles.text + _LEVEL + Style(dim=False)
-        here = [
-            clickable for clickable in self.clickables if clickable.line == row and id(clickable.clickable) in known
-        ]
-        strip = restyle(
-            strip, [(0, strip.cell_length, faded), *((clickable.start, clickable.end, link) for clickable in here)]
-        )
+        here = [each for each in self.clickables if each.line == row and id(each.clickable) in known]
+        strip = restyle(strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in here)])
         free = [True] * margin + list(_free(line, styles.glyphs.bullets)) if here else []
         for label, clickable in self.by_label.items():
             if clickable.line == row and label.startswith(self.typed):
@@ -145,15 +141,15 @@ class Clickables:
     def visible(self) -> list[ClickableSpan]:
         """Return the visible clickable spans. Their `line` counts rows of the reader."""
         pane = self.pane
-        self.pane.painter.paint()
+        pane.painter.paint()
         covered = pane.contents.sticky_rows(pane.top)
         out = []
-        for y, (unit, _, line) in enumerate(self.pane.painter.visible_rows[: pane.rows]):
+        for y, (unit, _, line) in enumerate(pane.painter.visible_rows[: pane.rows]):
             margin = pane.contents.margin_of(unit)
             if y >= covered:
                 out += [
-                    clickable._replace(line=y, start=clickable.start + margin, end=clickable.end + margin)
-                    for clickable in clickable_spans([line])
+                    each._replace(line=y, start=each.start + margin, end=each.end + margin)
+                    for each in clickable_spans([line])
                 ]
         return out
 

@@ -72,18 +72,18 @@ class PageLoad:
         """Parse the page, and yield after each block."""
         from octavo.documents.parse import IncrementalParse  # lazy: the parser, 30 ms
 
-        reading = IncrementalParse(self.markdown)
+        parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + RESTORE_WAIT
         first = FIRST_BLOCKS
-        for block in reading.read():
+        for block in parse.read():
             if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
-                self._restore_key, first = "", max(first, len(reading.blocks) + FIRST_BLOCKS)
-            if self.first is None and not self._restore_key and len(reading.blocks) >= first:
-                self.first = self._page(reading)
+                self._restore_key, first = "", max(first, len(parse.blocks) + FIRST_BLOCKS)
+            if self.first is None and not self._restore_key and len(parse.blocks) >= first:
+                self.first = self._page(parse)
                 self.has_first.set()
                 yield from self._wait_until_painted()
             yield
-        whole = self._page(reading)
+        whole = self._page(parse)
         if self.layout is not None:
             whole = whole._replace(laid=(yield from lay_out_units(self.layout, whole.units, range(len(whole.units)))))
         self.whole = whole
@@ -96,13 +96,13 @@ class PageLoad:
             time.sleep(0.001)
             yield
 
-    def _page(self, reading: IncrementalParse) -> ParsedPage:
-        blocks, known, self._split_count = reading.blocks, self._split_count, len(reading.blocks)
+    def _page(self, parse: IncrementalParse) -> ParsedPage:
+        blocks, known, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
         if known:
             self._units += split_into_units(blocks[known:], blocks[known - 1])
         else:
-            self._units += split_into_units(blocks_with_title(blocks, self.head, whole=reading.is_done))
-        return ParsedPage(reading.document, [*self._units])
+            self._units += split_into_units(blocks_with_title(blocks, self.head, whole=parse.is_done))
+        return ParsedPage(parse.document, [*self._units])
 
 
 class PageLoader:
@@ -124,48 +124,48 @@ class PageLoader:
     def load(self, markdown: str, head: PageHead, key: str) -> None:
         """Show the first screen of a page, then the whole page. A page with the same `key` stays visible until the
         whole page is parsed."""
-        is_on_show = key == self.contents.key and self.contents.document is not None
+        is_shown = key == self.contents.key and self.contents.document is not None
         before = self._current
-        if is_on_show and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
+        if is_shown and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
             return
         self.cancel()
         self.position_at_end = None
         position_to_restore = self.navigation.position_to_restore
         restore_key = (
             position_to_restore[1].block
-            if position_to_restore is not None and position_to_restore[0] == key and not is_on_show
+            if position_to_restore is not None and position_to_restore[0] == key and not is_shown
             else ""
         )
-        folds = self.pane.folds if is_on_show else Folds()
-        reading = PageLoad(markdown, head, key, restore_key, folds, replaces=is_on_show)
+        folds = self.pane.folds if is_shown else Folds()
+        load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown)
         if len(markdown) < SHORT_PAGE:
-            for _ in reading.steps():
+            for _ in load.steps():
                 pass
         else:
-            if not is_on_show:
-                reading.layout = self.pane.background.prepare(reading.folds, len(markdown))
-            self._work = polite_thread.thread.begin(self.steps(reading), self._raise)
-            if not is_on_show:
-                reading.has_first.wait(THREAD_WAIT)
-        if reading.whole is not None:
+            if not is_shown:
+                load.layout = self.pane.background.prepare(load.folds, len(markdown))
+            self._work = polite_thread.thread.begin(self.steps(load), self._raise)
+            if not is_shown:
+                load.has_first.wait(THREAD_WAIT)
+        if load.whole is not None:
             self._work = None
-            self._show_whole(reading.whole, head, key, reading.folds)
+            self._show_whole(load.whole, head, key, load.folds)
             return
-        self._current = reading
-        if not is_on_show:
-            if reading.first is None:
+        self._current = load
+        if not is_shown:
+            if load.first is None:
                 self.pane.painter.keep_frame(RESTORE_WAIT)
-            self._show(reading.first or ParsedPage(Document("", (), ""), []), head, key, reading.folds, whole=False)
+            self._show(load.first or ParsedPage(Document("", (), ""), []), head, key, load.folds, whole=False)
 
-    def steps(self, reading: PageLoad) -> Iterator[None]:
+    def steps(self, load: PageLoad) -> Iterator[None]:
         """Parse a page in the thread, and show it on the event loop."""
         is_first_shown = False
-        for _ in reading.steps():
-            if reading.first is not None and not is_first_shown:
+        for _ in load.steps():
+            if load.first is not None and not is_first_shown:
                 is_first_shown = True
-                self.pane.call_later(self._show_first, reading)
+                self.pane.call_later(self._show_first, load)
             yield
-        self.pane.call_later(self._show_rest, reading)
+        self.pane.call_later(self._show_rest, load)
 
     def _raise(self, error: Exception) -> None:
         raise_in_pane(self.pane, error)
@@ -191,8 +191,8 @@ class PageLoader:
             self.threads.clear()
             pane.find_bar.clear()
             remove_lines(pane)
-            for late in contents.deferred:
-                late.clear_requests()
+            for cache in contents.deferred:
+                cache.clear_requests()
         pane.lay_out_again(anchor=anchor, laid=page.laid)
         pane.find_bar.content_changed()
         self.threads.mark_document(document)
@@ -236,8 +236,8 @@ class PageLoader:
     def free_page(self) -> None:
         """Free the page that was shown. The thread does it: freeing a long page is slow."""
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
-            left: list[object] = [*document.blocks, *self.pane.virtual_lines.kept, *self.contents.page_units]
-            free = partial(polite_thread.thread.begin, _free(left), self._raise, soon=False)
+            freed: list[object] = [*document.blocks, *self.pane.virtual_lines.kept, *self.contents.page_units]
+            free = partial(polite_thread.thread.begin, _free(freed), self._raise, soon=False)
             self.pane.call_later(free)  # Later: the reader still refers to the blocks now.
         self.navigation.forget_page()
 
@@ -246,10 +246,10 @@ class PageLoader:
         """True while a page is loading."""
         return self._current is not None
 
-    def _show_first(self, reading: PageLoad) -> None:
+    def _show_first(self, load: PageLoad) -> None:
         """Show the first screen, if the event loop did not wait for it."""
-        first, contents = reading.first, self.contents
-        if reading is not self._current or first is None or reading.replaces or contents.page_units:
+        first, contents = load.first, self.contents
+        if load is not self._current or first is None or load.replaces or contents.page_units:
             return
         contents.document, contents.page_units = first.document, first.units
         contents.discard_source_units()
@@ -257,15 +257,15 @@ class PageLoader:
         self.pane.lay_out_again()
         self.pane.notify_moved()
 
-    def _show_rest(self, reading: PageLoad) -> None:
+    def _show_rest(self, load: PageLoad) -> None:
         """Show the whole page."""
-        whole, contents, pane = reading.whole, self.contents, self.pane
-        if reading is not self._current or whole is None:
+        whole, contents, pane = load.whole, self.contents, self.pane
+        if load is not self._current or whole is None:
             return
         self._current = self._work = None
         wants_end = self.position_at_end is not None and not self.navigation.position().has_moved(self.position_at_end)
-        if reading.replaces:
-            self._show(whole, reading.head, reading.key, reading.folds, whole=True)
+        if load.replaces:
+            self._show(whole, load.head, load.key, load.folds, whole=True)
         else:
             known = len(pane.virtual_lines)
             contents.document, contents.page_units, contents.is_whole = whole.document, whole.units, True
@@ -283,7 +283,7 @@ class PageLoader:
         pane.continue_work()
 
 
-def _free(left: list[object]) -> Iterator[None]:
-    while left:
-        del left[-_FREED_AT_ONCE:]
+def _free(freed: list[object]) -> Iterator[None]:
+    while freed:
+        del freed[-_FREED_AT_ONCE:]
         yield

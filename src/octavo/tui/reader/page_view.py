@@ -65,23 +65,16 @@ class PageLinks:
                     self.pane.navigation.report_missing(anchor)
             case _:
                 outside = outside or self._destination(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
-                self.pane.post_message(
-                    LinkFollowed(target, outside, clickable.kind, self.clickables.link_text(clickable))
-                )
+                text = self.clickables.link_text(clickable)
+                self.pane.post_message(LinkFollowed(target, outside, clickable.kind, text))
 
     def _destination(self, address: str) -> LinkDestination:
-        return (
-            self.contents.deferred.targets.destination(address)
-            if self.contents.deferred.targets is not None
-            else link_destination(address)
-        )
+        targets = self.contents.deferred.targets
+        return targets.destination(address) if targets is not None else link_destination(address)
 
     def _toggle(self, clickable: ClickableSpan) -> None:
-        here = (
-            self.pane.painter.visible_rows[clickable.line][0]
-            if clickable.line < len(self.pane.painter.visible_rows)
-            else 0
-        )
+        rows = self.pane.painter.visible_rows
+        here = rows[clickable.line][0] if clickable.line < len(rows) else 0
         for unit in (here, *range(len(self.pane.virtual_lines))):
             each = self.pane.virtual_lines.units[unit]
             path = path_to_block(each.slice or each.block, clickable.target)
@@ -127,13 +120,12 @@ class PageLinks:
     def copy_url(self) -> None:
         """Copy the URL of the only link of the selected block, otherwise the URL of the page."""
         clickables = self._links_of_block()
-        one = len({id(clickable.clickable) for clickable in clickables}) == 1
-        self.pane.post_message(
-            CopyUrlRequested(clickables[0].target, clickables[0].kind) if one else CopyUrlRequested("", "page")
-        )
+        is_one_link = len({id(each.clickable) for each in clickables}) == 1
+        target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
+        self.pane.post_message(CopyUrlRequested(target, kind))
 
     def _links_of_block(self) -> list[ClickableSpan]:
-        return [clickable for clickable in self.clickables.at_cursor() if clickable.kind in _URL_KINDS]
+        return [each for each in self.clickables.at_cursor() if each.kind in _URL_KINDS]
 
 
 def _title(tab: Block) -> str:
@@ -209,20 +201,18 @@ WIDTH: Commands[PageView] = Commands(
 class PageBlockCommands(BlockCommands):
     """Commands for the selected block of a page. Opening a table row shows it in a dialog."""
 
-    def __init__(self, pane: PageView) -> None:
-        super().__init__(pane)
-        self._page = pane
+    pane: PageView
 
     def open(self) -> None:
-        page, span = self._page, self.pane.cursor.current()
+        page, span = self.pane, self.pane.cursor.current()
         if span is None or page.contents.block_with_thread(span) is not None:
             super().open()
         elif (
             (target := span.block.attrs.get("target"))
             and span.block.kind == "card"
-            and (whole := [clickable for clickable in page.clickables.at_cursor() if clickable.target == target])
+            and (links := [each for each in page.clickables.at_cursor() if each.target == target])
         ):
-            page.open_clickable(whole[0], outside=False)
+            page.open_clickable(links[0], outside=False)
         elif (table := table_of(page, span)) is not None:
             page.post_message(PageView.TableRowRequested(page, table, span.block))
         else:
@@ -232,14 +222,14 @@ class PageBlockCommands(BlockCommands):
         from octavo.tui.render.openapi import curl_command  # lazy: OpenAPI, 10 ms
 
         span = self.pane.cursor.current()
-        if span is not None and (curl := curl_command(self._page.contents.deferred, span.block)):
+        if span is not None and (curl := curl_command(self.pane.contents.deferred, span.block)):
             self.copy_as(curl, "command")
         else:
             super().copy()
 
     @property
     def why_no_comment(self) -> str | None:
-        return self._page.excerpt.why_no_comment if self._page.excerpt is not None else super().why_no_comment
+        return self.pane.excerpt.why_no_comment if self.pane.excerpt is not None else super().why_no_comment
 
 
 class PageView(Reader):
