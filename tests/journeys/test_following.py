@@ -10,7 +10,7 @@ from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.contents import STILL_LOADING
-from octavo.tui.reader.link_opening import follow, leave
+from octavo.tui.reader.link_opening import follow_link, open_target
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
@@ -61,9 +61,9 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         await run.until(lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.reading.page is not None)
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
+        follow_link(screen.reading, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
         await run.hear("There is no file ../../orgs in this space.")
-        follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
+        follow_link(screen.reading, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
         await run.see("The file ../../orgs.png is no longer in")
         await run.press("escape")
         target = {"kind": "page", "page": "round"}
@@ -97,7 +97,9 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
-        follow(screen.reading, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link"))
+        follow_link(
+            screen.reading, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link")
+        )
         await run.see("› Quickstart")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
@@ -112,7 +114,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
         screen.reading.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
-        leave(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
+        open_target(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
         await run.see("› The Narrows")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
@@ -130,7 +132,7 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
         await run.see("Harbour API › Welcome")
         await published(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
         run.gate.shut(GetPage)
-        follow(screen.reading, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
+        follow_link(screen.reading, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
         await run.see("› Quickstart", "You need a terminal and either curl")
         assert run.said == []
         run.gate.open()
@@ -151,7 +153,7 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         async with asyncio.timeout(30):
             while "Once." not in run.text:
                 await run.pilot.pause(0.005)
-        follow(screen.reading, LinkFollowed("late", False, "note"))
+        follow_link(screen.reading, LinkFollowed("late", False, "note"))
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole

@@ -21,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.link_opening import follow
+from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
@@ -51,7 +51,7 @@ async def a_note(run: Run) -> None:
         next(page.id for page in screen.reading.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow(screen.reading, LinkFollowed("gap", False, "note"))
+    follow_link(screen.reading, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 

@@ -22,7 +22,7 @@ from octavo.tui.content.space_reading import SpaceReading
 from octavo.tui.content.spaces import Spaces
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.content.visit import Visit
-from octavo.tui.reader.link_opening import copy_address, follow
+from octavo.tui.reader.link_opening import copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
@@ -275,11 +275,11 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(LinkFollowed)
     def _link_followed(self, message: LinkFollowed) -> None:
-        follow(self.reading, message)
+        follow_link(self.reading, message)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        copy_address(self.reading, message)
+        copy_url(self.reading, message)
 
     # Going about
 

@@ -295,10 +295,10 @@ class PageHistoryScreen(View):
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
                 pages = [page_to_read(place, self.page_id) for place in places if place is not None]
                 sources = view.contents.deferred
-                shown = link_opening.show_shared(self.shell, target, pages, sources, self._link_followed)
+                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
-                link_opening.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:

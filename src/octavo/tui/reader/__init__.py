@@ -10,7 +10,7 @@ moves the text.
     diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py
     three_way_view.py     ThreeWayView: conflicts
 
-Parts of every reader:
+Parts of every pane:
 
     moves.py              functions that compute one position from another
     block_cursor.py       the selected block, and the commands for it
@@ -44,6 +44,6 @@ How `n` finds the next change of a diff:
    next match instead.
 3. `_change_from` skips the units after the selected block until one has a change number. It returns the `BlockSpan` of
    that change: its block and lines.
-4. `BlockCursor.select` stores the block and asks `moves.scrolled_top` for the new top: a third down the reader.
+4. `BlockCursor.select` stores the block and asks `moves.scrolled_top` for the new top: a third down the pane.
    `Reader.go_to` sets `top`, repaints, and posts `Moved`. The status line then shows `change 2 of 7`.
 """

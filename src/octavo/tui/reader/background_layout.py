@@ -1,4 +1,4 @@
-"""Layout in the thread: lays out the units of a reader before they scroll into view."""
+"""Layout in the thread: lays out the units of a pane before they scroll into view."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FEW_LINES = 300
 
 
 class BackgroundLayout:
-    """Lays out the units of a reader that were not visible yet."""
+    """Lays out the units of a pane that were not visible yet."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
@@ -37,13 +37,13 @@ class BackgroundLayout:
 
     @property
     def is_busy(self) -> bool:
-        """True while the thread lays out units of the reader."""
+        """True while the thread lays out units of the pane."""
         return self._virtual_lines is not None and self._virtual_lines is self.pane.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:
-        """Return the layout of a page of `size` characters, for use in a thread. None if the reader has no width yet.
+        """Return the layout of a page of `size` characters, for use in a thread. None if the pane has no width yet.
 
-        The next call of `lines` uses the same layout if the reader has not changed."""
+        The next call of `lines` uses the same layout if the pane has not changed."""
         self._prepared = None
         if self.pane.pane_width > 0:
             layout = self.pane.contents.layout_for(self.pane.pane_width, folds)
@@ -51,7 +51,7 @@ class BackgroundLayout:
         return self._prepared
 
     def lines(self, laid: LaidUnits | None) -> VirtualLines[Any]:
-        """Return the lines of the reader's contents. `laid` has the units that a thread laid out."""
+        """Return the lines of the pane's contents. `laid` has the units that a thread laid out."""
         contents, prepared, self._prepared = self.pane.contents, self._prepared, None
         layout = contents.layout_for(self.pane.layout_width, self.pane.folds)
         if prepared is not None and prepared.key == layout.key:
@@ -82,7 +82,7 @@ class BackgroundLayout:
         self._work = polite_thread.thread.begin(self._steps(virtual_lines, layout), partial(raise_in_pane, self.pane))
 
     def stop(self) -> None:
-        """BlockSpan the layout in the thread."""
+        """Stop the layout in the thread."""
         if self._work is not None:
             self._work.stop()
         self._work = self._virtual_lines = None
@@ -112,7 +112,7 @@ class BackgroundLayout:
 
 
 class DeferredLoader:
-    """Requests deferred content of the visible units of a reader."""
+    """Requests deferred content of the visible units of a pane."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane

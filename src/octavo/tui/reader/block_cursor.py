@@ -1,4 +1,4 @@
-"""The block cursor of a reader: a bar at the left of the selected block, and the commands that move it. The selected
+"""The block cursor of a pane: a bar at the left of the selected block, and the commands that move it. The selected
 block is always visible."""
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _PAN = 16
 """Cells that wide code or tables scroll by."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Most units with cached selectable blocks, most lines cached with them, and most lines with a cached cursor bar. The
-limit of lines is low because freeing many at a time is slow."""
+"""Maximum numbers of units with cached spans, of lines in these units, and of lines with a cached cursor bar. Freeing
+many lines at a time is slow."""
 
 
 class BlockCursor:
-    """Selected block of a reader, and movement to other blocks."""
+    """Selected block of a pane, and movement to other blocks."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
@@ -164,7 +164,8 @@ class BlockCursor:
             self.follow_scrolling(down=False)  # The top stays in place, so the block moved below the last row.
 
     def follow_scrolling(self, *, down: bool) -> None:
-        """Select the first visible block if the selected block is not visible, or the last unless `down`."""
+        """Select another block if the selected block scrolled out of view: the first visible block if `down`, otherwise
+        the last."""
         on_show = self.visible_spans()
         here = self.current()
         if on_show and here is not None and all(span.block is not here.block for span in on_show):
@@ -182,7 +183,7 @@ class BlockCursor:
         self.pane.notify_moved()
 
     def scroll_into_view(self) -> None:
-        """Scroll as little as needed to show the selected block completely. A block higher than the reader stays in
+        """Scroll as little as needed to show the selected block completely. A block higher than the pane stays in
         place while its text is read."""
         if (here := self.current()) is None:
             return

@@ -1,4 +1,4 @@
-"""The base of a reader's contents, the placeholder of an empty reader, and constants that the modules of this package
+"""The base of a pane's contents, the placeholder of an empty pane, and constants that the modules of this package
 share."""
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ STILL_LOADING = "The rest of this page is still loading."
 SHORT_PAGE = 6_000
 """Pages with fewer characters are parsed and laid out on the event loop, without the thread."""
 THREAD_WAIT = 0.02
-"""Seconds that the event loop waits for the thread before the reader shows an incomplete page."""
+"""Seconds that the event loop waits for the thread before the pane shows an incomplete page."""
 
 
 def raise_in_pane(pane: Reader, error: Exception) -> None:
-    """Raise an error of the thread in the reader's message loop."""
+    """Raise an error of the thread in the pane's message loop."""
 
     def end() -> None:
         raise error
@@ -49,13 +49,13 @@ def no_lines() -> VirtualLines[Any]:
 
 
 class Contents:
-    """Content of a reader: how its units are laid out, and which blocks are on each line. This base class is for units
+    """Content of a pane: how its units are laid out, and which blocks are on each line. This base class is for units
     below each other."""
 
     margin = 2
     """Blank cells at the left."""
     line_width = 0
-    """Cells of a text line, if lines are narrower than the reader."""
+    """Cells of a text line, if lines are narrower than the pane."""
     is_whole = True
     """True once all of the page is parsed."""
 
@@ -72,7 +72,7 @@ class Contents:
         return ()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        """Return how units are laid out in a reader of `width` cells."""
+        """Return how units are laid out in a pane of `width` cells."""
         raise NotImplementedError
 
     def unit_renderer(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
@@ -133,7 +133,7 @@ class Contents:
         return None
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        """Return the blocks at a selectable block that may be wider than the reader."""
+        """Return the blocks inside or around a selectable block that may be wider than the pane."""
         return (span.block,)
 
     # Marks and sticky table heads
@@ -168,7 +168,7 @@ class Contents:
         units = range(len(self.pane.virtual_lines))
         return TextFinder(((unit, shown(unit)) for unit in units), letters=1)  # Laying out a single unit may take long.
 
-    def unfold(self, match: Match) -> bool:
+    def expand_to(self, match: Match) -> bool:
         """Expand blocks that hide a match. Return True if any was collapsed."""
         return False
 
@@ -183,12 +183,12 @@ def is_at_end(pane: Reader) -> bool:
 
 
 def remove_lines(pane: Reader) -> None:
-    """Remove all lines from a reader."""
+    """Remove all lines from a pane."""
     pane.virtual_lines, pane.top = no_lines(), START
 
 
 class LoadingState:
-    """Message of a reader that has no content: loading, failed or removed. Visible content is never replaced by a
+    """Message of a pane that has no content: loading, failed or removed. Visible content is never replaced by a
     message."""
 
     def __init__(self, pane: Reader) -> None:
@@ -235,7 +235,7 @@ class LoadingState:
         return self._waiting.what if self._waiting is not None else ""
 
     def why_empty(self, otherwise: str) -> str:
-        """Return why keys are disabled in an empty reader: the page is still loading, or `otherwise`."""
+        """Return why keys are disabled in an empty pane: the page is still loading, or `otherwise`."""
         return f"Still loading {self.loading_name}." if self._waiting is not None else otherwise
 
     def lines(self) -> list[Content]:

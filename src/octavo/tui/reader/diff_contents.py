@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from octavo.tui.reader.diff_view import DiffView
 
 WIDEST = 108
-"""Most cells of a side."""
+"""Maximum width of a side in cells."""
 SPLIT_FROM = 140
 """Columns that a terminal needs for a split diff."""
 SPLIT_AT_FIRST_FROM = 200

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from octavo.tui.reader.diff_view import DiffView
 
 _MOST_SLICES = 6
-"""Slices of a block that are searched for the block to select. Laying out all slices may take seconds."""
+"""Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
 
 
 NOT_BLOCKS = frozenset(("fold", "note", "change", "thread"))
@@ -174,7 +174,7 @@ class DiffNavigation:
                 self.cursor.scroll_into_view()  # New replies of the thread may be covered.
 
     def _find_span(self, block: Block) -> BlockSpan | None:
-        """Return where a block is shown, otherwise a block with the same key. None if there is none."""
+        """Return the span of a block, otherwise of a visible block with the same key. None if there is none."""
         named: BlockSpan | None = None
         tries = _MOST_SLICES
         known: dict[int, bool] = {}
@@ -211,12 +211,12 @@ class DiffNavigation:
         elif not len(self.pane.virtual_lines) or not self.go_to_thread(step):
             self.pane.post_message(OtherThreadRequested(step))
 
-    def go_to_thread(self, step: int, *, all_of_it: bool = False) -> bool:
+    def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
         """Go to the next or previous open thread. Return False if there is none.
 
-        The search starts at the selected block, or with `all_of_it` at the beginning or end of the page. It also starts
+        The search starts at the selected block, or with `from_edge` at the beginning or end of the page. It also starts
         at the beginning if the user has not moved: the first change may be below the first thread."""
-        here = self.cursor.current() if self.cursor.selected is not None and not all_of_it else None
+        here = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
         if here is not None and step > 0 and is_at_first_change and here.block.kind != "thread":
             here = None
@@ -285,7 +285,7 @@ class DiffNavigation:
         self._opened_at = None  # Keep the current position.
         self._expand(units[at], partial(self._select, units[at].hidden_blocks[0]))
 
-    def unfold(self) -> None:
+    def show_more_context(self) -> None:
         """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
         here = self.cursor.current()
         if here is not None and here.block.kind == "fold":
@@ -294,7 +294,7 @@ class DiffNavigation:
         self.contents.context_size.increase()
         self.contents.builder.build()
 
-    def fold(self) -> None:
+    def show_less_context(self) -> None:
         """Show fewer unchanged lines."""
         self.contents.context_size.decrease()
         self.contents.builder.build()
@@ -385,8 +385,8 @@ LAYOUT: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("unfold", "equals_sign", "More context", "Show more unchanged lines",
-                run=lambda _, diff: diff.unfold()),
-        Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, diff: diff.fold(), shown=False),
+                run=lambda _, diff: diff.show_more_context()),
+        Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, diff: diff.show_less_context(), shown=False),
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
                 run=lambda _, diff: diff.contents.next_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",

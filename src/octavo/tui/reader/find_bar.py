@@ -35,7 +35,7 @@ def _why_no_hit(_: object, find_bar: FindBar) -> str | None:
 
 
 class FindBar:
-    """Search in a reader, with a find bar in the last row that shows the number of matches."""
+    """Search in a pane, with a find bar in the last row that shows the number of matches."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
@@ -154,7 +154,7 @@ class FindBar:
         self._go_to_match(self._match)
 
     def _go_to_match(self, match: Match) -> None:
-        self.pane.contents.unfold(match)
+        self.pane.contents.expand_to(match)
         known: dict[tuple[int, int], bool] = {}
         shown = [
             each for each in self.matches if each.unit == match.unit and not self.pane.contents.is_hidden(each, known)
@@ -193,7 +193,7 @@ class FindBar:
         self._spans = {}
 
     def _find_bar_changed(self) -> None:
-        """Update the reader after the find bar opened or closed."""
+        """Update the pane after the find bar opened or closed."""
         self.pane.update_scroll_bar()
         self.pane.repaint()
         if self.pane.is_running:
@@ -250,7 +250,7 @@ class FindBar:
         return True
 
     def close(self) -> None:
-        """Close the find bar after the reader lost focus."""
+        """Close the find bar after the pane lost focus."""
         self._typed = None
         self._find_bar_changed()
 

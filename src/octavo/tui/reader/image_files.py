@@ -24,12 +24,12 @@ from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
 PICTURE_BYTES = 15 << 20
-"""Most bytes of an image."""
+"""Maximum size of an image in bytes."""
 SECONDS = 10.0
-"""Most seconds to download an image."""
+"""Maximum duration of an image download in seconds."""
 DECODING, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
-"""Most cells of an image that is drawn with half blocks: more cells take too long to paint."""
+"""Maximum number of cells of an image that is drawn with half blocks. More cells take too long to paint."""
 _HEAD = 4096
 _TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
 

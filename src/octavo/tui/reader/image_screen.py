@@ -51,7 +51,7 @@ _LOADING = Content.styled("Loading the image…", "$octavo-muted")
 
 
 class Canvas(Widget):
-    """Shows a centered image, or a message in its location."""
+    """Shows a centered image, or a message instead."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")

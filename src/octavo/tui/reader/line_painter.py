@@ -1,4 +1,4 @@
-"""Painter of a reader: builds the strips of a frame. A frame is painted once, and a line once per width."""
+"""Painter of a pane: builds the strips of a frame. A frame is painted once, and a line once per width."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class LinePainter:
-    """Painter of a reader's visible rows."""
+    """Painter of a pane's visible rows."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
@@ -125,7 +125,7 @@ class LinePainter:
     def bottom_line(self, sign: str, text: str, *parts: str, typing: bool = False) -> tuple[int, Strip]:
         """Return the number and strip of the last row, with `text` at the left and `parts` at the right.
 
-        In a narrow reader, parts are dropped from the middle: the first and the last part remain longest."""
+        In a narrow pane, parts are dropped from the middle: the first and the last part remain longest."""
         styles, width = self.pane.text_styles, self.pane.pane_width
         between = f" {styles.glyphs.between} "
         style = self.pane.base_style + styles.panel

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 _SHORT = 20
-"""Most links with one letter each. If there are more links, each gets two letters."""
+"""Maximum number of links with one letter each. If there are more links, each link gets two letters."""
 _LEVEL = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
@@ -120,7 +120,7 @@ def label_position(free: Sequence[bool], start: int, end: int, label: str) -> tu
 
 
 class Clickables:
-    """Clickable spans of a reader: links, expandable blocks, tabs, files, images and buttons."""
+    """Clickable spans of a pane: links, expandable blocks, tabs, files, images and buttons."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
@@ -139,7 +139,7 @@ class Clickables:
             self.pane.refresh_bindings()
 
     def visible(self) -> list[ClickableSpan]:
-        """Return the visible clickable spans. Their `line` counts rows of the reader."""
+        """Return the visible clickable spans. Their `line` counts rows of the pane."""
         pane = self.pane
         pane.painter.paint()
         covered = pane.contents.sticky_rows(pane.top)
@@ -194,7 +194,7 @@ class Clickables:
     def show_hints(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
         if not self.pane.has_focus:
-            self.pane.focus()  # The letters of hints are typed in the reader.
+            self.pane.focus()  # The letters of hints are typed in the pane.
         self.hints = Hints(clickables, upper=outside)
         self.pane.repaint()
 

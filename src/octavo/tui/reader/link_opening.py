@@ -39,12 +39,12 @@ class FollowsLinks(ShowsPage, Protocol):
         """Show a page of the space, and scroll to an anchor."""
 
 
-def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
+def follow_link(screen: FollowsLinks, message: LinkFollowed) -> None:
     """Open a link of the page that is shown."""
     app = screen.shell
     if message.kind == "page":
         open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
-    elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
+    elif not open_part(app, screen.view, message, lambda followed: follow_link(screen, followed)):
         _follow_target(screen, message)
 
 
@@ -67,7 +67,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 def _follow_target(screen: FollowsLinks, message: LinkFollowed) -> None:
     target = _resolve(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
-        open_address(screen.shell, address_of(screen, message.href), "link", words=message.words)
+        open_address(screen.shell, url_of(screen, message.href), "link", words=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -78,16 +78,18 @@ def _follow_target(screen: FollowsLinks, message: LinkFollowed) -> None:
                 screen.view.navigation.report_missing(anchor)
         case links.ToReusableContent(path=path) if (shared := screen.view.links.find_include(target)) is not None:
             deferred = screen.view.contents.deferred
-            _show_dialog(screen.shell, deferred, shared, partial(follow, screen), f"Reusable content {path}")
+            _show_dialog(screen.shell, deferred, shared, partial(follow_link, screen), f"Reusable content {path}")
         case _:
-            leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
+            open_target(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
 
 def _files_of(screen: FollowsLinks) -> SpaceRef | None:
     return screen.space.ref if screen.space is not None else None
 
 
-def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
+def open_target(
+    app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None
+) -> None:
     """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
     space with the files."""
     if _is_outside_folder(app, target):
@@ -156,9 +158,9 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
         case "space":
             screen.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            leave(screen.shell, links.ToFile(str(target.get("file")), page.title), at=_files_of(screen))
+            open_target(screen.shell, links.ToFile(str(target.get("file")), page.title), at=_files_of(screen))
         case "collection":
-            leave(screen.shell, links.ToCollection(str(target.get("collection"))))
+            open_target(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:
             open_outside(screen.shell, page.href or str(target.get("url") or ""), words=page.title)
 
@@ -171,12 +173,12 @@ def _with_hash(anchor: object) -> str:
 # URLs
 
 
-def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
+def copy_url(screen: FollowsLinks, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
         address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
     else:
-        address, what = address_of(screen, message.href), "link"
+        address, what = url_of(screen, message.href), "link"
     if address:
         said = "Copied a link to the page." if what == "page" else "Copied the link."
         clipboard.copy(screen.shell, address, said)
@@ -184,7 +186,7 @@ def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
         screen.shell.say(said_without_address(screen.shell, what), tone="care")
 
 
-def address_of(screen: FollowsLinks, href: str) -> str:
+def url_of(screen: FollowsLinks, href: str) -> str:
     """Return the URL of a link's target. Empty if there is none."""
     page, known = screen.page, screen.shell.workspace
     target = _resolve(screen, href)
@@ -237,7 +239,7 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
         save_file(app, file)
 
 
-async def show_shared(
+async def show_reusable_content(
     app: Shell,
     target: links.ToReusableContent,
     pages: Sequence[GetPage],
@@ -260,7 +262,7 @@ async def show_shared(
         if found is not None:
             _show_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
             return
-    leave(app, target)
+    open_target(app, target)
 
 
 def _find_include(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 _SPECIFICATIONS = 8
-"""Most cached OpenAPI specifications: each may take some megabytes."""
+"""Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
 
 
 class ShowsPage(Protocol):

@@ -10,7 +10,7 @@ from octavo.data.live import Live
 from octavo.documents import links
 
 MOST_FILES = 1000
-"""Files of a space that are listed to find a file by its name."""
+"""Maximum number of files that are listed to find a file by its name."""
 
 
 async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:

@@ -1,4 +1,4 @@
-"""Line positions in a reader, and functions that compute one position from another. Their only side effect is the
+"""Line positions in a pane, and functions that compute one position from another. Their only side effect is the
 layout of lines."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from octavo.tui.render.virtual_lines import VirtualLines
 Lines = VirtualLines[Any]
 ScrollTo = Literal["near", "top", "third"]
 """Where a block is scrolled to: `near`, by the shortest way into view; `top`, below the first row; `third`, a third
-down the reader unless the block is in the upper two thirds."""
+down the pane unless the block is in the upper two thirds."""
 
 
 class LinePosition(NamedTuple):

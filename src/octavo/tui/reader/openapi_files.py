@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from octavo.tui.shell.session import Session
 
 FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
-"""Limits of an OpenAPI file: its size in bytes, and the seconds and bytes of memory to parse it."""
+"""Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""
 _MOST_READ = 32 << 20
-"""Most bytes that the child process may write: references are resolved, so a specification can be larger than its
-file."""
+"""Maximum number of bytes that the child process may write. References are resolved, so a specification can be larger
+than its file."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:

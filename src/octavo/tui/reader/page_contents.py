@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
 
 LINE_WIDTHS = (76, 100, 0)
-"""Most cells of a text line: narrow, wide, or 0 for the whole reader. In the whole reader, code does not wrap."""
+"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole pane. In the whole pane, code does not
+wrap."""
 PageHead = tuple[str, str]
 """Title and description of a page."""
 
@@ -84,7 +85,7 @@ class PageContents(Contents):
                 styles,
                 folds,
                 render_block,
-                # In a narrow reader, a thread mark at a wide block has no count.
+                # In a narrow pane, a thread mark at a wide block has no count.
                 room=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=whole_code,
                 deferred=deferred,
@@ -229,7 +230,7 @@ class PageContents(Contents):
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
         return self.pane.folds.hides(match.path, known)
 
-    def unfold(self, match: Match) -> bool:
+    def expand_to(self, match: Match) -> bool:
         changed = self.pane.folds.reveal(match.path)
         if changed:
             self.pane.lay_out_unit(match.unit)
@@ -282,7 +283,7 @@ def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 
 _MOST_HEAD_LINES = 4
-"""Most lines of a sticky table head. It also covers at most a quarter of the rows."""
+"""Maximum number of lines of a sticky table head. It also covers at most a quarter of the rows."""
 
 
 class TableHead(NamedTuple):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
 
 FIRST_BLOCKS = 24
-"""Blocks of the first screen."""
+"""Number of blocks on the first screen."""
 RESTORE_WAIT = 0.06
 """Seconds that the first screen waits for the position to restore. The previous page stays visible."""
 PAINT_WAIT = 0.1
@@ -43,7 +43,7 @@ class ParsedPage(NamedTuple):
     document: Document
     units: list[PageUnit]
     laid: LaidUnits | None = None
-    """Units that the thread laid out. None if the reader had no width."""
+    """Units that the thread laid out. None if the pane had no width."""
 
 
 class PageLoad:
@@ -238,7 +238,7 @@ class PageLoader:
         if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
             freed: list[object] = [*document.blocks, *self.pane.virtual_lines.kept, *self.contents.page_units]
             free = partial(polite_thread.thread.begin, _free(freed), self._raise, soon=False)
-            self.pane.call_later(free)  # Later: the reader still refers to the blocks now.
+            self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
         self.navigation.forget_page()
 
     @property
@@ -258,7 +258,7 @@ class PageLoader:
         self.pane.notify_moved()
 
     def _show_rest(self, load: PageLoad) -> None:
-        """Show the whole page."""
+        """Show the rest of the page below its first screen."""
         whole, contents, pane = load.whole, self.contents, self.pane
         if load is not self._current or whole is None:
             return

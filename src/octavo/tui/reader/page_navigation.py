@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
 
 _MOST_SLICES = 4
-"""Slices of a block that are searched for a block to select. Laying out all slices may take seconds."""
+"""Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
 
 
 class PendingJump(NamedTuple):

@@ -45,9 +45,13 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
     from octavo.tui.render.unit_layout import LaidUnits
 
-WORK_WHILE_SCROLLING, WORK, WORK_INTERVAL, SCROLLING = 0.0015, 0.004, 0.01, 0.15
-"""Seconds per slice of background work within `SCROLLING` seconds after scrolling, per slice otherwise, and between two
-slices."""
+WORK_SECONDS = 0.004
+"""Seconds of a search or a copy at a time, between keys."""
+WORK_SECONDS_SCROLLING = 0.0015
+"""Seconds of a search or a copy at a time, within `SCROLLING` seconds after scrolling."""
+WORK_INTERVAL = 0.01
+"""Seconds until the search or the copy continues."""
+SCROLLING = 0.15
 
 
 class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
@@ -67,7 +71,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     HIT_KEYS: ClassVar[tuple[str, ...]] = ()
 
     class Moved(Message):
-        """The reader scrolled, its length changed, or the cursor selected another block."""
+        """The pane scrolled, its length changed, or the cursor selected another block."""
 
         def __init__(self, view: Reader) -> None:
             super().__init__()
@@ -122,7 +126,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self.painter = LinePainter(self)
         self.background = BackgroundLayout(self)
         self.is_outdated = False
-        """True if the layout changed while the reader was hidden and had no width."""
+        """True if the layout changed while the pane was hidden and had no width."""
         self._work_timer: Timer | None = None
         self.cursor: BlockCursor = BlockCursor(self)
         self.find_bar = FindBar(self)
@@ -250,7 +254,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def _do_work(self) -> None:
         self._work_timer = None
-        seconds = WORK_WHILE_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK
+        seconds = WORK_SECONDS_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK_SECONDS
         if self.find_bar.is_searching:
             self.find_bar.search_on(seconds)
         elif self.selection.is_collecting and self.contents.is_whole:

@@ -1,4 +1,4 @@
-"""Text selection in a reader: highlights selected text and copies it without borders, bars and bullets."""
+"""Text selection in a pane: highlights selected text and copies it without borders, bars and bullets."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class CopyPending(SkipAction):
 
 
 class CopiesWhenReady(Screen[None]):
-    """Screen whose readers may need time to collect selected text. The text is copied once it is complete."""
+    """Screen whose panes may need time to collect selected text. The text is copied once it is complete."""
 
     def action_copy_text(self) -> None:
-        with suppress(CopyPending):  # The reader notifies the user.
+        with suppress(CopyPending):  # The pane notifies the user.
             super().action_copy_text()
 
 
@@ -82,7 +82,7 @@ class SelectionCollector:
 
 
 class TextSelection:
-    """Selected text of a reader."""
+    """Selected text of a pane."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane

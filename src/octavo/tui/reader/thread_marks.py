@@ -59,7 +59,7 @@ class PageThreads:
         self.marks = self.drafts = ThreadMarks()
 
     def mark_document(self, document: Document) -> None:
-        """Mark also the blocks that were parsed since."""
+        """Update the marks after more of the page was parsed."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 

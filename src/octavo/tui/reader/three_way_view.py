@@ -36,7 +36,7 @@ from octavo.tui.widgets.empty_states import nothing
 
 WIDEST = 160
 _MOST_CHANGES = 3
-"""Most changes between two conflicts that are shown. More changes are collapsed."""
+"""Maximum number of changes between two conflicts that are shown. If there are more, they are collapsed."""
 
 
 class _Unit(NamedTuple):

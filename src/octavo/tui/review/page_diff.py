@@ -179,12 +179,12 @@ class PageDiff:
             case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [page_to_read(place, change.page.id) for place in places]
-                shown = link_opening.show_shared(
+                shown = link_opening.show_reusable_content(
                     self._view.shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
                 self._view.shell.background(shown)
             case target:
-                link_opening.leave(
+                link_opening.open_target(
                     self._view.shell, target, href=message.href, words=message.words, at=self._comparison.at
                 )
 
@@ -246,7 +246,7 @@ class PageDiff:
         if self._documents is not None:
             self._arriving = None
             if isinstance(which, int):
-                self._view.call_after_refresh(self.pane.navigation.go_to_thread, which, all_of_it=True)
+                self._view.call_after_refresh(self.pane.navigation.go_to_thread, which, from_edge=True)
             else:
                 self._view.call_after_refresh(self._bring, which)
         elif self._view.has_class("-words"):
