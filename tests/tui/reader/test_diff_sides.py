@@ -108,7 +108,7 @@ def side(app: PaneApp[DiffView]) -> str:
 
 @pytest.mark.parametrize("width", [100, 160])
 @pytest.mark.parametrize("split", [False, True])
-def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) -> None:
+def test_every_kind_of_change_matches_snapshot(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
     setting = LayoutContext(Styles.plain(), Folds(), render_block)
     room = SideWidths.for_width(min(width, 108) if not split else width, split=split)
@@ -118,7 +118,7 @@ def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) 
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
 
-async def test_sides_lie_beside_one_another_where_there_is_room_and_stay_so() -> None:
+async def test_split_layout_stays_where_terminal_is_wide() -> None:
     app = view_app()
     async with app.run_test(size=(160, 40)) as pilot:
         app.pane.show(compare(BEFORE, AFTER), key="p")
@@ -132,7 +132,7 @@ async def test_sides_lie_beside_one_another_where_there_is_room_and_stay_so() ->
         assert not any("one word" in row and "one more word" in row for row in screen(app.pane).split("\n"))
 
 
-async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() -> None:
+async def test_narrow_terminal_explains_width_of_split_layout() -> None:
     app = view_app()
     async with app.run_test(size=(120, 30)) as pilot:
         app.pane.show(compare(BEFORE, AFTER), key="p")
@@ -147,7 +147,7 @@ async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() ->
 
 
 @pytest.mark.parametrize("split", [False, True])
-async def test_one_stands_on_either_side_and_comments_on_it(split: bool) -> None:
+async def test_either_side_can_be_selected_and_commented(split: bool) -> None:
     app = view_app()
     compared = compare("Same.\n\nIt takes three days.\n", "Same.\n\nIt takes four days.\n")
     async with app.run_test(size=(160, 20)) as pilot:
@@ -163,7 +163,7 @@ async def test_one_stands_on_either_side_and_comments_on_it(split: bool) -> None
         assert chosen[1].key == compared.old.blocks[1].key
 
 
-async def test_the_bar_stands_before_the_side_one_is_on_and_a_click_chooses_it() -> None:
+async def test_cursor_bar_marks_side_and_click_selects_it() -> None:
     app = view_app()
     async with app.run_test(size=(160, 20)) as pilot:
         app.pane.show(compare("It takes three days.\n", "It takes four days.\n"), key="p")
@@ -179,7 +179,7 @@ async def test_the_bar_stands_before_the_side_one_is_on_and_a_click_chooses_it()
         assert side(app) == "new"
 
 
-async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_changes() -> None:
+async def test_rewritten_page_shows_new_then_old_then_changes() -> None:
     app = view_app()
     compared = compare(OLD_PAGE, NEW_PAGE)
     old, new = compared.old.blocks[3], compared.new.blocks[3]
@@ -203,7 +203,7 @@ async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_cha
         assert "new version" in app.pane.facts
 
 
-async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come() -> None:
+async def test_failed_load_clears_diff_of_other_page() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
@@ -218,7 +218,7 @@ async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come()
         assert "Webhooks did not load" in screen(app.pane)
 
 
-async def test_the_diff_of_another_page_goes_when_the_one_wanted_takes_long() -> None:
+async def test_slow_load_clears_diff_of_other_page() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
@@ -230,7 +230,7 @@ async def test_the_diff_of_another_page_goes_when_the_one_wanted_takes_long() ->
         assert "four" in screen(app.pane)
 
 
-async def test_a_link_to_a_heading_leads_to_it_even_when_it_is_folded() -> None:
+async def test_link_to_collapsed_heading_expands_it() -> None:
     app = view_app()
     page = "start\n\n" + "\n\n".join(f"## Part {number}\n\nwords {number}" for number in range(30))
     async with app.run_test(size=(80, 20)) as pilot:
@@ -247,7 +247,7 @@ async def test_a_link_to_a_heading_leads_to_it_even_when_it_is_folded() -> None:
         assert ["Part 3" in row for row in bar_column(app.pane)] == [True]
 
 
-async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on_show() -> None:
+async def test_visible_threads_are_selectable_and_request_replies() -> None:
     app = PaneApp(Asking())
     compared = compare("Same.\n\nold words\n", "Same.\n\nnew words\n")
     key = compared.new.blocks[1].key
@@ -271,7 +271,7 @@ async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on
         assert links(app) == []
 
 
-async def test_a_thread_on_the_old_side_lies_below_the_change() -> None:
+async def test_thread_on_old_side_is_below_change() -> None:
     app = view_app()
     compared = compare("old words\n\nlast\n", "new words\n\nlast\n")
     threads = {compared.old.blocks[0].key: [ThreadSummary("Tom", "1 d", "Why?", key="t1")]}
@@ -292,7 +292,7 @@ class Asking(DiffView):
         self.asked.append(message.keys)
 
 
-async def test_an_unchanged_section_is_opened_where_it_stands() -> None:
+async def test_unchanged_section_expands_in_place() -> None:
     app = view_app()
     section = "<details>\n\n<summary>More</summary>\n\nwithin\n\n</details>\n\n"
     async with app.run_test(size=(80, 20)) as pilot:
@@ -309,7 +309,7 @@ async def test_an_unchanged_section_is_opened_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
+def test_sliced_long_change_looks_like_one(split: bool) -> None:
     rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))

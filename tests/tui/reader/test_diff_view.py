@@ -102,7 +102,7 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 
 @pytest.mark.parametrize("width", [60, 100, 140])
 @pytest.mark.parametrize("ascii", [False, True])
-def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
+def test_diff_matches_snapshot(width: int, ascii: bool) -> None:
     setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), render_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadSummary("Zoe M.", "3 d", "On the page.", is_open=False)]}
     found = build_diff(diff(parse(BEFORE), parse(AFTER)), ContextSize(), threads, "Signing secrets").complete()
@@ -115,7 +115,7 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
 
 
-def test_words_are_struck_out_and_underlined_without_colours() -> None:
+def test_changed_words_are_marked_without_colors() -> None:
     setting = LayoutContext(Styles.plain(), Folds(), render_block)
     found = build_diff(
         diff(parse("The secret never changes."), parse("The secret often changes.")), ContextSize(), {}
@@ -130,7 +130,7 @@ def test_words_are_struck_out_and_underlined_without_colours() -> None:
     assert [piece.text for piece in pieces if piece.style.underline] == ["often"]
 
 
-async def test_changes_are_reached_in_both_directions_and_counted() -> None:
+async def test_next_and_previous_change_are_selected_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
@@ -146,7 +146,7 @@ async def test_changes_are_reached_in_both_directions_and_counted() -> None:
         assert app.pane.navigation.change_number == 8
 
 
-async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lies() -> None:
+async def test_page_opens_at_first_change_with_section_name() -> None:
     app = view_app()
     code = "\n".join(f"line {number}" for number in range(20))
     step = "{{% step %}}\n### Step {0}\n\nRead {0}.\n\n```sh\n{1}\n```\n\nThen {0}.\n{{% endstep %}}\n\n"
@@ -170,7 +170,7 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         assert app.pane.navigation.change_number == 1
 
 
-async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
+async def test_page_without_change_opens_at_first_open_thread() -> None:
     app = view_app()
     async with app.run_test(size=(80, 16)) as pilot:
         settled = ThreadSummary("Zoe M.", "3 d", "Settled.", is_open=False, key="t0")
@@ -179,7 +179,7 @@ async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None
         assert "Tom W." in bar_column(app.pane)[0]
 
 
-async def test_a_fold_opens_where_it_is() -> None:
+async def test_collapsed_lines_expand_in_place() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -194,7 +194,7 @@ async def test_a_fold_opens_where_it_is() -> None:
         assert "Two." not in screen(app.pane)
 
 
-async def test_enter_opens_a_fold_too() -> None:
+async def test_enter_expands_collapsed_lines() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -202,7 +202,7 @@ async def test_enter_opens_a_fold_too() -> None:
         assert "Two." in screen(app.pane)
 
 
-async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
+async def test_context_grows_and_shrinks_around_cursor() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -214,7 +214,7 @@ async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
         assert "Rotate\n" not in screen(app.pane)
 
 
-async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
+async def test_thread_is_below_its_block_and_selectable() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app, You_can=[THREAD], Three=[ThreadSummary("Zoe M.", "3 d", "Not folded.")])
@@ -229,7 +229,7 @@ async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
         assert wanted == [("thread", "t1"), ("paragraph", key_of("You can"))]
 
 
-async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None:
+async def test_comment_is_on_new_block_and_never_on_collapsed_lines() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -243,7 +243,7 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
         assert chosen == [key_of("You can")]
 
 
-async def test_the_source_of_both_sides_is_shown() -> None:
+async def test_source_of_both_sides_is_shown() -> None:
     app = view_app()
     async with app.run_test(size=(80, 60)) as pilot:
         show(app)
@@ -256,7 +256,7 @@ async def test_the_source_of_both_sides_is_shown() -> None:
         assert "~ hint style: info → warning" in screen(app.pane)
 
 
-async def test_words_are_found_in_what_is_shown() -> None:
+async def test_find_searches_visible_diff() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
@@ -265,7 +265,7 @@ async def test_words_are_found_in_what_is_shown() -> None:
         assert "X-Acme-Signature" in screen(app.pane)
 
 
-async def test_no_change_says_so() -> None:
+async def test_diff_without_changes_says_so() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app, BEFORE, BEFORE)
@@ -275,7 +275,7 @@ async def test_no_change_says_so() -> None:
         await pilot.pause()
 
 
-async def test_the_place_stays_when_the_same_diff_comes_again() -> None:
+async def test_same_diff_again_keeps_position() -> None:
     app = view_app()
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
@@ -287,7 +287,7 @@ async def test_the_place_stays_when_the_same_diff_comes_again() -> None:
         assert app.pane.scroll_offset.y > place > 0
 
 
-async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() -> None:
+async def test_page_reopens_at_last_position_also_after_restart() -> None:
     app = view_app()
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
@@ -317,7 +317,7 @@ async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() 
 
 
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])
-async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks_of_its_words(keys: list[str]) -> None:
+async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) -> None:
     app = view_app()
     before = "```python\ndef it():\n\treturn old\n```\n\n```python\nadded = 1\n```\n"
     async with app.run_test(size=(160, 20)) as pilot:
@@ -344,7 +344,7 @@ async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks
 
 
 @pytest.mark.parametrize("size", [(14, 5), (40, 12), (200, 60)])
-async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
+async def test_diff_fits_any_size(size: tuple[int, int]) -> None:
     app = view_app()
     async with app.run_test(size=size) as pilot:
         show(app, You_can=[THREAD])
@@ -371,7 +371,7 @@ async def has_lines(pane: DiffView) -> None:
     raise AssertionError("There are no lines.")
 
 
-async def test_a_thread_is_gone_to_once_there_is_room() -> None:
+async def test_requested_thread_is_selected_once_pane_has_width() -> None:
     """A thread may be asked for while the pane is hidden: nothing is set then."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
@@ -392,7 +392,7 @@ async def test_a_thread_is_gone_to_once_there_is_room() -> None:
         assert "Is it 24 h" in screen(pane)
 
 
-async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
+async def test_diff_stays_visible_while_pane_has_no_width() -> None:
     """A pane that is hidden keeps the lines it had: other units that were made meanwhile are not theirs."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)

@@ -44,11 +44,11 @@ def layout_of(document: Document) -> Layout:
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("width", [16, 20, 34, 47, 60, 76, 100, 160])
-def test_no_line_of_any_construct_is_wider_than_its_room(width: int, look: str) -> None:
+def test_every_construct_fits_its_width(width: int, look: str) -> None:
     assert {path.stem: lines for path in FIXTURES if (lines := too_wide(read(path), width, LOOKS[look]))} == {}
 
 
-def test_tabs_are_as_wide_as_they_look() -> None:
+def test_tabs_take_their_displayed_width() -> None:
     # A terminal goes to its own next span at one, over the border of the box.
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
@@ -56,7 +56,7 @@ def test_tabs_are_as_wide_as_they_look() -> None:
         assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), opened(document)).lines)
 
 
-async def test_keys_reach_all_that_can_be_opened() -> None:
+async def test_keys_reach_everything_that_opens() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(82, 30)) as pilot:
         for path in FIXTURES:

@@ -50,7 +50,7 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 
 
 @pytest.mark.parametrize("page", _pages(30))
-def test_no_unit_of_any_block_is_more_than_is_set_at_a_time(page: str) -> None:
+def test_no_unit_exceeds_layout_limit(page: str) -> None:
     cut = list(split_into_units(parse(page).blocks))
     setting = LayoutContext(LOOK, Folds(), render_block, room=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
@@ -74,7 +74,7 @@ CUT = (
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
+def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
     setting = LayoutContext(LOOK, folds, render_block, room=110, never_wraps_code=False)
@@ -90,7 +90,7 @@ def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
     assert len(letters) >= sum(map(len, words)) * 0.95
 
 
-def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
+def test_top_of_unit_is_found_without_counting_all_above() -> None:
     heights = [1 + number % 4 for number in range(3000)]
     virtual_lines = VirtualLines(
         range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3)
@@ -105,7 +105,7 @@ def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
     assert virtual_lines.total == sum(heights)
 
 
-def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
+def test_search_runs_in_parts_and_finds_each_match_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](200)).blocks))
     finder = TextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
     found = list(finder.find("harbour"))
@@ -115,7 +115,7 @@ def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
     assert list(finder.find("harbour")) == found
 
 
-def test_bars_and_signs_are_measured_once_however_deep_they_stand() -> None:
+def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
     setting = LayoutContext(LOOK, Folds(), render_block, room=110)
     with Calls(cell_len) as looked:
@@ -124,7 +124,7 @@ def test_bars_and_signs_are_measured_once_however_deep_they_stand() -> None:
     assert looked.counts["cell_len"] < 20
 
 
-def test_the_search_stops_for_keys_also_where_there_are_no_words() -> None:
+def test_search_pauses_for_keys_in_blocks_without_text() -> None:
     read: list[int] = []
 
     def blocks() -> Iterator[tuple[int, Block]]:
@@ -141,7 +141,7 @@ def test_the_search_stops_for_keys_also_where_there_are_no_words() -> None:
             read.clear()
 
 
-async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:
+async def test_jump_in_nested_page_lays_out_few_units() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
@@ -153,7 +153,7 @@ async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:
         assert len(app.pane.virtual_lines) > 200
 
 
-async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> None:
+async def test_diff_of_one_huge_block_is_sliced() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
@@ -176,7 +176,7 @@ def _stretch(count: int) -> UnchangedRange:
     return UnchangedRange(news, news, (), (), None, firsts, places)
 
 
-def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> None:
+def test_only_context_lines_become_units() -> None:
     stretch, change = _stretch(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change_number=0))
     unfolding = ContextSize()
     assert len(list(stretch.visible_units(unfolding))) < 10
@@ -196,7 +196,7 @@ def _folded(given: list[PlacedUnit | UnchangedRange], unfolding: ContextSize) ->
     return list(collapse_unchanged(given, unfolding))
 
 
-def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
+def test_path_to_deeply_nested_block_is_found() -> None:
     deep = Block("paragraph", key="deep")
     for level in range(5000):
         deep = Block("quote", children=(Block("paragraph", key="beside"), deep), key=f"{level}")
@@ -205,7 +205,7 @@ def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
     assert deep.has("deep")
 
 
-async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:
+async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
@@ -216,7 +216,7 @@ async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where
         assert len(lines) < 450
 
 
-async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> None:
+async def test_diff_stays_visible_until_next_units_are_built() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")
@@ -236,7 +236,7 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
         assert app.pane.contents.change_count == 30
 
 
-async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
+async def test_huge_block_around_conflict_is_sliced() -> None:
     page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     pieces = prepare_conflicts(made, page.replace("End words", "Ending words"))
@@ -251,7 +251,7 @@ async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
         assert "End words" in screen(app.pane)
 
 
-async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
+async def test_next_conflict_is_selected_without_layout_between() -> None:
     page = f"Top.\n\n{HUGE['paragraph'](300)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     app = PaneApp(ThreeWayView())
@@ -266,7 +266,7 @@ async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_betwee
         assert app.pane.virtual_lines.unset == unset
 
 
-def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
+def test_slices_of_huge_changed_word_show_own_letters() -> None:
     made = build_diff(
         compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
     ).complete()
@@ -277,7 +277,7 @@ def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
 
 
 @pytest.mark.parametrize("name", ["code in a hint", "code of tabs"])
-def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) -> None:
+def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     page = HUGE[name](40)
     lines = page.split("\n")
     lines[len(lines) // 2] += " x"
@@ -293,7 +293,7 @@ def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) ->
     assert sum(line.untold or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
 
 
-def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_one_that_changed() -> None:
+def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
@@ -302,7 +302,7 @@ def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_o
 
 
 @pytest.mark.parametrize("name", ["codes", "footnotes", "loose list", "hint"])
-def test_of_the_units_of_a_diff_only_those_around_a_line_are_asked_for_what_stands_there(name: str) -> None:
+def test_units_at_line_returns_few_units(name: str) -> None:
     page = HUGE[name](4)
     lines = page.split("\n")
     lines = [line + " x" if at % 31 == 3 and line[-1:].isalpha() else line for at, line in enumerate(lines)]
@@ -329,7 +329,7 @@ class _Named(str):
         return super().__hash__()
 
 
-async def test_of_many_conflicts_each_is_numbered_without_counting_all_others() -> None:
+async def test_many_conflicts_are_numbered_in_linear_time() -> None:
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         (one,) = (each for each in prepare_conflicts(merge("a\n", "b\n", "c\n")) if isinstance(each, ConflictView))

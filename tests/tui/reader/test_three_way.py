@@ -74,7 +74,7 @@ class Shown:
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
-async def test_both_sides_beside_the_base_where_there_is_room_else_below_it(width: int, ascii: bool) -> None:
+async def test_base_is_beside_or_below_sides_by_width(width: int, ascii: bool) -> None:
     shown = Shown(EXACT, MAIN, ascii=ascii)
     async with shown.app.run_test(size=(width, 110)) as pilot:
         first, second, third, *_ = shown.names
@@ -86,7 +86,7 @@ async def test_both_sides_beside_the_base_where_there_is_room_else_below_it(widt
         check(f"three-way-{width}{'-ascii' if ascii else ''}", picture.rstrip() + "\n")
 
 
-async def test_what_both_come_from_may_not_be_known() -> None:
+async def test_unknown_base_is_allowed() -> None:
     shown = Shown(MARKED)
     async with shown.app.run_test(size=(120, 20)) as pilot:
         shown.show()
@@ -95,7 +95,7 @@ async def test_what_both_come_from_may_not_be_known() -> None:
         assert "ours" in screen(shown.pane)
 
 
-async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
+async def test_n_goes_through_conflicts_to_next_page() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
         shown.show()
@@ -114,7 +114,7 @@ async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
         assert shown.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
 
 
-async def test_a_page_opens_at_what_is_not_decided() -> None:
+async def test_page_opens_at_unresolved_conflict() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
         shown.show({shown.names[0]: Choice("main")})
@@ -128,7 +128,7 @@ async def test_a_page_opens_at_what_is_not_decided() -> None:
         assert "✓ This change request chosen" in screen(shown.pane)
 
 
-async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:
+async def test_context_of_conflicts_expands_and_collapses() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 60)) as pilot:
         shown.show()

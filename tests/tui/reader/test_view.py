@@ -44,7 +44,7 @@ second needle
 LONG = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(200))
 
 
-async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
+async def test_letters_open_links_and_capitals_open_browser() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -59,7 +59,7 @@ async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
         assert "link and another" in screen(app.pane)
 
 
-async def test_a_link_to_a_heading_goes_there() -> None:
+async def test_link_to_heading_scrolls_there() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 8)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -68,7 +68,7 @@ async def test_a_link_to_a_heading_goes_there() -> None:
         assert links(app) == []
 
 
-async def test_the_cursor_goes_from_block_to_block_and_says_what_is_commented() -> None:
+async def test_cursor_moves_by_block_and_names_commented_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -79,7 +79,7 @@ async def test_the_cursor_goes_from_block_to_block_and_says_what_is_commented() 
         assert [block.plain() for block in chosen] == ["Schedule"]
 
 
-async def test_enter_opens_the_one_thing_a_block_has() -> None:
+async def test_enter_opens_only_link_of_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -92,7 +92,7 @@ async def test_enter_opens_the_one_thing_a_block_has() -> None:
         assert "A needle in here." not in screen(app.pane)
 
 
-async def test_finding_opens_what_is_folded_and_counts() -> None:
+async def test_find_expands_collapsed_blocks_and_counts() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         view = app.pane
@@ -109,7 +109,7 @@ async def test_finding_opens_what_is_folded_and_counts() -> None:
         assert view.find_bar.search_status == ""
 
 
-async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
+async def test_find_without_match_says_so_and_keeps_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
@@ -121,7 +121,7 @@ async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
         assert app.pane.scroll_offset.y == before > 0
 
 
-async def test_what_is_pasted_into_the_find_line_is_found() -> None:
+async def test_pasted_text_is_searched() -> None:
     from textual.events import Paste
 
     app = PaneApp(PageView())
@@ -133,7 +133,7 @@ async def test_what_is_pasted_into_the_find_line_is_found() -> None:
         assert app.pane.find_bar.search_status == "1 of 1"
 
 
-async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
+async def test_tab_selects_tabs_of_same_name() -> None:
     app = PaneApp(PageView())
     page = PAGE + "\n\n" + PAGE[PAGE.index("{% tabs") : PAGE.index("## Last")].replace("second", "other second")
     async with app.run_test(size=(80, 60)) as pilot:
@@ -149,7 +149,7 @@ async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
         assert "other second needle" in screen(app.pane)
 
 
-async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
+async def test_reload_keeps_expanded_blocks_and_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 10)) as pilot:
         view = app.pane
@@ -170,7 +170,7 @@ async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
         assert "A needle in here." not in screen(view)
 
 
-async def test_threads_are_marked_at_their_blocks_and_can_be_reached() -> None:
+async def test_threads_are_marked_and_selectable() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 14)) as pilot:
         view = app.pane
@@ -190,7 +190,7 @@ async def test_threads_are_marked_at_their_blocks_and_can_be_reached() -> None:
         assert bar_column(view)[0].endswith("● 2")
 
 
-async def test_enter_on_a_block_with_nothing_to_open_asks_for_its_thread() -> None:
+async def test_enter_on_plain_block_requests_thread() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -199,7 +199,7 @@ async def test_enter_on_a_block_with_nothing_to_open_asks_for_its_thread() -> No
         assert wanted == ["Schedule"]
 
 
-async def test_headings_are_reached_in_both_directions() -> None:
+async def test_next_and_previous_heading_are_selected() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
@@ -209,7 +209,7 @@ async def test_headings_are_reached_in_both_directions() -> None:
         assert bar_column(app.pane)[0] == "Section 29"
 
 
-async def test_going_down_and_up_again_shows_the_same() -> None:
+async def test_scrolling_down_and_up_shows_same_rows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
@@ -224,7 +224,7 @@ async def test_going_down_and_up_again_shows_the_same() -> None:
         assert screen(app.pane).strip().startswith("Long")
 
 
-async def test_the_cursor_comes_along_when_one_scrolls() -> None:
+async def test_cursor_follows_scrolling() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
@@ -234,7 +234,7 @@ async def test_the_cursor_comes_along_when_one_scrolls() -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 6), (24, 30)])
-async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, int]) -> None:
+async def test_cursor_stays_visible_in_smaller_terminal(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 30)) as pilot:
         app.pane.show(parse("".join(f"Block {number} {'word ' * 20}\n\n" for number in range(20))), key="p")
@@ -248,7 +248,7 @@ async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, i
         assert bar_column(app.pane) != []
 
 
-async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
+async def test_space_scrolls_and_requests_next_page_at_end() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -257,7 +257,7 @@ async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
         assert any(isinstance(each, Reader.NextPageRequested) for each in app.said)
 
 
-async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
+async def test_top_block_stays_when_pane_width_changes() -> None:
     app = PaneApp(PageView())
     page = "\n\n".join(f"Block {number} " + "with words enough to be broken over lines " * 4 for number in range(60))
     async with app.run_test(size=(100, 20)) as pilot:
@@ -270,7 +270,7 @@ async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
         assert "Block 30" in screen(app.pane).split("\n")[0]
 
 
-async def test_the_source_is_shown_and_left_at_the_same_place() -> None:
+async def test_source_opens_and_closes_at_same_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -280,7 +280,7 @@ async def test_the_source_is_shown_and_left_at_the_same_place() -> None:
         assert "First paragraph with a link" in screen(app.pane)
 
 
-async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
+async def test_source_shows_selected_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG + "\n\n<details>\n<summary>More</summary>\n\n* one **two**\n\n</details>\n"), key="p")
@@ -303,7 +303,7 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
         assert screen(app.pane).lstrip().startswith("Retries"), "the title, which no source has"
 
 
-async def test_in_the_source_one_steps_by_block() -> None:
+async def test_source_is_navigated_by_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -315,14 +315,14 @@ async def test_in_the_source_one_steps_by_block() -> None:
         assert steps == ["5 ## Schedule", "7 Second paragraph.", "5 ## Schedule"]
 
 
-async def test_a_page_of_nothing_but_its_name_and_addresses_says_that_it_is_empty() -> None:
+async def test_page_with_only_definitions_says_it_is_empty() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)):
         app.pane.show(parse("# Retries\n\n[here]: https://example.org\n"), title="Retries", key="p")
         assert "This page is empty." in screen(app.pane)
 
 
-async def test_the_measure_grows() -> None:
+async def test_line_width_grows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(140, 12)) as pilot:
         app.pane.show(parse("word " * 100), title="", key="p")
@@ -334,7 +334,7 @@ async def test_the_measure_grows() -> None:
         assert widths[3] == widths[0]
 
 
-async def test_wide_code_moves_to_the_side() -> None:
+async def test_wide_code_scrolls_sideways() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("```\n" + "".join(f"{number:>5}" for number in range(2000)) + "\n```"), title="", key="p")
@@ -353,7 +353,7 @@ async def test_code_is_copied_exactly() -> None:
         assert [(each.text, each.what) for each in app.said if isinstance(each, Reader.Copied)] == [("a\n\tb", "code")]
 
 
-async def test_selected_text_has_no_borders_in_it() -> None:
+async def test_selected_text_has_no_borders() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("one\n\n```\ntwo\n```\n\n* three"), title="", key="p")
@@ -362,7 +362,7 @@ async def test_selected_text_has_no_borders_in_it() -> None:
         assert (app.screen.get_selected_text() or "").split() == ["one", "two", "three"]
 
 
-async def test_an_empty_page_says_so() -> None:
+async def test_empty_page_says_so() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(""), title="Nothing", key="p")
@@ -370,7 +370,7 @@ async def test_an_empty_page_says_so() -> None:
         assert "This page is empty." in screen(app.pane)
 
 
-async def test_a_page_that_failed_says_why_unless_one_is_on_show() -> None:
+async def test_failed_page_explains_unless_page_is_shown() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.state.fail("Retries did not load", "503 from the server")
@@ -395,7 +395,7 @@ async def test_hostile_text_is_only_text() -> None:
         assert links(app) == []
 
 
-async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
+async def test_missing_threads_are_reported_once_known() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(40, 10)) as pilot:
         app.pane.show(parse("One.\n"), key="p")
@@ -408,7 +408,7 @@ async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
         ]
 
 
-async def test_threads_are_marked_in_hardly_any_room() -> None:
+async def test_thread_marks_fit_narrow_pane() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(40, 10)) as pilot:
         document = parse("One.\n\nTwo.\n")
@@ -421,7 +421,7 @@ async def test_threads_are_marked_in_hardly_any_room() -> None:
 
 
 @pytest.mark.parametrize("size", [(12, 4), (20, 10), (200, 60)])
-async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
+async def test_page_fits_any_size(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=size) as pilot:
         for name in ("prose", "tables", "cards", "columns", "stepper", "media"):
@@ -431,7 +431,7 @@ async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("size", [(60, 40), (100, 40), (140, 40)])
-async def test_a_page_looks_as_it_was_approved(size: tuple[int, int]) -> None:
+async def test_page_matches_snapshot(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=size) as pilot:
         document = parse((PAGES / "prose.md").read_text(encoding="utf-8"))
@@ -441,7 +441,7 @@ async def test_a_page_looks_as_it_was_approved(size: tuple[int, int]) -> None:
         check(f"view-{size[0]}", screen(app.pane) + "\n")
 
 
-async def test_the_block_under_the_cursor_says_where_it_stands_for_nothing_to_cover_it() -> None:
+async def test_cursor_region_is_known() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 8)) as pilot:
         app.pane.show(parse("One.\n\nTwo\nlines.\n\n" + LONG), title="", key="p")

@@ -12,7 +12,7 @@ from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_column, screen
-from tests.tui.reader.test_while_arriving import begun, read
+from tests.tui.reader.test_while_loading import begun, read
 
 LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
 FOLDED = LONG[:4000] + "\n\n<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + LONG[4000:9000]
@@ -22,7 +22,7 @@ def key_of(words: str, page: str = LONG) -> str:
     return next(block.key for block in parse(page).walk() if block.plain() == words)
 
 
-def test_where_one_was_is_known_of_the_pages_read_last() -> None:
+def test_positions_of_recent_pages_are_known() -> None:
     with closing(StateDb(None)) as state:
         places = ReadingPositions(state)
         for number in range(MOST_PAGES + 1):
@@ -38,7 +38,7 @@ def test_where_one_was_is_known_of_the_pages_read_last() -> None:
         assert ReadingPositions(state).get("page 1") is None
 
 
-async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come() -> None:
+async def test_position_is_restored_before_page_is_parsed() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane
@@ -61,7 +61,7 @@ async def test_one_stands_where_one_was_on_a_page_whose_blocks_are_still_to_come
         assert view.navigation.history_position is None
 
 
-async def test_who_moves_before_the_place_is_read_stays_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_loading, "RESTORE_WAIT", 0.0)
     async with begun() as (app, pilot):
         view = app.pane
@@ -76,7 +76,7 @@ async def test_who_moves_before_the_place_is_read_stays_there(monkeypatch: pytes
         assert view.scroll_offset.y == 4
 
 
-async def test_what_hides_the_place_is_opened_and_a_place_that_is_gone_is_the_top() -> None:
+async def test_restore_expands_blocks_and_missing_block_is_top() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         view = app.pane

@@ -100,7 +100,7 @@ def top(view: PageView, row: int = 0) -> str:
     return screen(view).split("\n")[row].removeprefix("▌").strip()
 
 
-async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() -> None:
+async def test_scrolling_cancels_jump_to_late_heading() -> None:
     async with begun() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         await pilot.press("j", "j")
@@ -109,7 +109,7 @@ async def test_who_scrolls_on_is_not_pulled_back_to_a_heading_that_comes_late() 
         assert screen(app.pane) == here
 
 
-async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> None:
+async def test_late_heading_is_reached_from_below() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", "j", ")")
         assert not app.pane.navigation.go_to_anchor("section-70")
@@ -117,7 +117,7 @@ async def test_a_heading_that_comes_late_is_gone_to_also_from_further_down() -> 
         assert "Section 70" in top(app.pane, 1)
 
 
-async def test_a_heading_comes_to_the_top_once_there_is_enough_below_it_also_from_further_down() -> None:
+async def test_late_heading_reaches_top_once_lines_follow() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", ")")
         assert app.pane.navigation.go_to_anchor("section-5")
@@ -125,7 +125,7 @@ async def test_a_heading_comes_to_the_top_once_there_is_enough_below_it_also_fro
         assert "Section 5" in top(app.pane, 1)
 
 
-async def test_of_two_headings_the_one_asked_for_last_is_gone_to() -> None:
+async def test_last_of_two_requested_headings_wins() -> None:
     async with begun() as (app, pilot):
         assert app.pane.navigation.go_to_anchor("section-5")
         assert not app.pane.navigation.go_to_anchor("section-70")
@@ -138,7 +138,7 @@ async def test_of_two_headings_the_one_asked_for_last_is_gone_to() -> None:
         assert "Section 5" in top(app.pane, 1)
 
 
-async def test_who_leaves_before_a_heading_came_is_not_brought_to_one_of_the_next_page() -> None:
+async def test_jump_is_forgotten_with_its_page() -> None:
     async with begun() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         app.pane.show_markdown(OTHER, title="Other", key="q")
@@ -146,7 +146,7 @@ async def test_who_leaves_before_a_heading_came_is_not_brought_to_one_of_the_nex
         assert app.pane.scroll_offset.y == 0
 
 
-async def test_a_link_to_a_heading_that_is_still_to_come_is_not_called_broken() -> None:
+async def test_link_to_late_heading_is_not_called_broken() -> None:
     page = "[late](#section-70) words\n\n" + PAGE
     async with begun(page) as (app, pilot):
         await pilot.press("f", "a")
@@ -155,7 +155,7 @@ async def test_a_link_to_a_heading_that_is_still_to_come_is_not_called_broken() 
         assert "Section 70" in top(app.pane, 1)
 
 
-async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read() -> None:
+async def test_link_to_missing_heading_explains_once_loaded() -> None:
     page = "[late](#section-700) words\n\n" + PAGE
     async with begun(page) as (app, pilot):
         await pilot.press("f", "a")
@@ -165,7 +165,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_is_called_so_once_all_is_read
         assert app.pane.scroll_offset.y == 0
 
 
-async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one_moved_meanwhile() -> None:
+async def test_missing_heading_of_other_page_explains_unless_moved() -> None:
     for keys, said in (((), ["This page has no heading “other”. The heading may have been renamed."]), (("j",), [])):
         async with begun() as (app, pilot):
             assert not app.pane.navigation.go_to_anchor("#other")
@@ -177,7 +177,7 @@ async def test_a_heading_of_another_page_that_is_nowhere_is_called_so_unless_one
 
 
 @pytest.mark.parametrize("key", ["j", "ctrl+d", "space", "ctrl+d,ctrl+d"])
-async def test_who_reads_to_the_end_of_what_there_is_stays_there(key: str) -> None:
+async def test_end_of_first_screen_keeps_position(key: str) -> None:
     async with begun() as (app, pilot):
         await pilot.press(*key.split(","))
         await read(app, pilot)
@@ -185,14 +185,14 @@ async def test_who_reads_to_the_end_of_what_there_is_stays_there(key: str) -> No
         assert app.pane.scroll_offset.y < 20
 
 
-async def test_who_presses_a_key_before_the_pane_is_full_is_not_brought_to_the_end() -> None:
+async def test_key_before_first_screen_does_not_jump_to_end() -> None:
     async with begun(size=(80, 60)) as (app, pilot):
         await pilot.press("j")
         await read(app, pilot)
         assert app.pane.scroll_offset.y == 0
 
 
-async def test_who_wants_the_end_and_moves_on_is_not_brought_to_it() -> None:
+async def test_moving_cancels_jump_to_end() -> None:
     async with begun() as (app, pilot):
         await pilot.press("G", "(", "(", "(", "(", "(", "(", "(", "(")
         here = screen(app.pane)
@@ -200,7 +200,7 @@ async def test_who_wants_the_end_and_moves_on_is_not_brought_to_it() -> None:
         assert screen(app.pane).split("\n")[:10] == here.split("\n")[:10]
 
 
-async def test_the_end_of_a_page_is_wanted_once() -> None:
+async def test_jump_to_end_happens_once() -> None:
     async with begun() as (app, pilot):
         await pilot.press("G")
         await read(app, pilot)
@@ -213,7 +213,7 @@ async def test_the_end_of_a_page_is_wanted_once() -> None:
         assert "Said at last." in screen(app.pane), "what was pressed while another text of it was read holds for that"
 
 
-async def test_the_same_page_anew_stays_as_far_as_it_is_on_show() -> None:
+async def test_same_page_again_stays_visible_while_loading() -> None:
     async with begun() as (app, pilot):
         await pilot.press("j", "j", ")")
         here = screen(app.pane)
@@ -227,7 +227,7 @@ async def test_the_same_page_anew_stays_as_far_as_it_is_on_show() -> None:
 
 
 @pytest.mark.parametrize("blocks", [1, 12, 40])
-async def test_another_text_of_a_page_half_read_takes_its_place_when_it_is_read(blocks: int) -> None:
+async def test_new_text_replaces_loading_page_when_parsed(blocks: int) -> None:
     async with begun(blocks=blocks) as (app, pilot):
         await pilot.press("j", "j", ")")
         here = screen(app.pane)
@@ -254,7 +254,7 @@ async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     assert app.clipboard == ""
 
 
-async def test_a_selection_of_all_of_a_page_half_read_is_copied_once_it_is_read() -> None:
+async def test_selection_of_loading_page_is_copied_when_parsed() -> None:
     async with begun() as (app, pilot):
         await copy_all(app, pilot)
         await read(app, pilot)
@@ -264,7 +264,7 @@ async def test_a_selection_of_all_of_a_page_half_read_is_copied_once_it_is_read(
         assert [type(each) for each in app.said] == [PageLoaded, PageView.Copied]
 
 
-async def test_a_selection_of_all_of_a_page_half_read_and_asked_for_anew_is_copied_whole() -> None:
+async def test_copy_of_page_loaded_again_is_complete() -> None:
     async with begun() as (app, pilot):
         app.pane.show_markdown(OTHER, title="Long", key="p")
         await copy_all(app, pilot)
@@ -273,7 +273,7 @@ async def test_a_selection_of_all_of_a_page_half_read_and_asked_for_anew_is_copi
         assert app.clipboard.count("says much more") == 80
 
 
-async def test_nothing_is_copied_of_what_is_not_selected_any_more() -> None:
+async def test_removed_selection_is_not_copied() -> None:
     async with begun() as (app, pilot):
         await copy_all(app, pilot)
         app.screen.clear_selection()
@@ -283,7 +283,7 @@ async def test_nothing_is_copied_of_what_is_not_selected_any_more() -> None:
         assert app.explained == [LATER]
 
 
-async def test_who_leaves_a_page_before_it_is_copied_is_told() -> None:
+async def test_leaving_before_copy_is_reported() -> None:
     async with begun() as (app, pilot):
         await copy_all(app, pilot)
         app.pane.show_markdown(OTHER, title="Other", key="q")
@@ -304,7 +304,7 @@ async def test_who_leaves_a_page_before_it_is_copied_is_told() -> None:
         Selection(Offset(4, 9), Offset(9, 9)),
     ],
 )
-async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selection) -> None:
+async def test_collected_text_equals_selection(selection: Selection) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
@@ -327,7 +327,7 @@ async def test_what_is_gathered_in_slices_is_what_is_selected(selection: Selecti
         assert at_once[0] == slices.text == wanted
 
 
-async def test_neither_a_copy_of_a_long_page_nor_a_note_holds_the_keys() -> None:
+async def test_long_copy_and_late_note_do_not_block_keys() -> None:
     app = LaterApp(HeldPage())
     async with app.run_test(size=(80, 20)):
         app.pane.show_markdown("Once.[^late]\n\n" + made_page(400_000) + "\n\n[^late]: The note.\n", key="p")
@@ -338,7 +338,7 @@ async def test_neither_a_copy_of_a_long_page_nor_a_note_holds_the_keys() -> None
         assert time.perf_counter() - begins < 0.15
 
 
-async def test_the_source_of_a_page_half_read_is_on_show_and_so_is_the_page_again() -> None:
+async def test_source_of_loading_page_toggles() -> None:
     async with begun() as (app, pilot):
         await pilot.press("backslash")
         assert "## Section 0" in screen(app.pane)
@@ -351,7 +351,7 @@ async def test_the_source_of_a_page_half_read_is_on_show_and_so_is_the_page_agai
         assert [unit.block.key for unit in app.pane.virtual_lines.units] == whole
 
 
-async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None:
+async def test_source_view_cancels_pending_jump() -> None:
     async with begun() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         await pilot.press("backslash")
@@ -360,7 +360,7 @@ async def test_who_looks_at_the_source_is_not_brought_back_to_the_page() -> None
         assert app.pane.scroll_offset.y == 0
 
 
-async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
+async def test_source_opens_while_restore_is_pending() -> None:
     async with begun() as (app, pilot):
         assert app.pane.navigation.go_to_anchor("section-5")
         await pilot.press("backslash")
@@ -369,7 +369,7 @@ async def test_the_source_comes_though_a_place_is_still_awaited() -> None:
         assert app.pane.contents.shows_source
 
 
-async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_shown() -> None:
+async def test_hidden_page_loads_completely() -> None:
     app = PaneApp(HeldPage())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.loader.held = False
@@ -385,7 +385,7 @@ async def test_a_page_that_is_hidden_is_read_to_its_end_and_is_whole_when_it_is_
         assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
-async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its_end() -> None:
+async def test_page_hidden_before_first_screen_loads_completely() -> None:
     pane = HeldPage()
     pane.display = False
     app = PaneApp(pane)
@@ -401,7 +401,7 @@ async def test_a_page_that_was_hidden_before_anything_was_on_show_is_read_to_its
         assert pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
-async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_again() -> None:
+async def test_page_hidden_while_loading_is_complete_when_shown() -> None:
     async with begun() as (app, pilot):
         app.pane.display = False
         await pilot.pause()
@@ -418,7 +418,7 @@ async def test_a_page_that_is_hidden_while_it_is_read_is_whole_when_it_is_shown_
         assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
-async def test_a_long_page_with_nothing_on_it_says_so() -> None:
+async def test_long_page_without_content_says_so() -> None:
     app = PaneApp(HeldPage())
     app.pane.loader.is_held_from_the_beginning = True
     async with app.run_test(size=(80, 20)) as pilot:
@@ -428,7 +428,7 @@ async def test_a_long_page_with_nothing_on_it_says_so() -> None:
         assert "This page is empty." in screen(app.pane)
 
 
-async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
+async def test_resize_while_loading_loses_nothing() -> None:
     async with begun() as (app, pilot):
         await pilot.resize_terminal(60, 12)
         app.pane.loader.held = False
@@ -440,7 +440,7 @@ async def test_resizing_while_a_page_is_read_loses_nothing() -> None:
         assert keys == [block.key for block in parse(PAGE).blocks]
 
 
-async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() -> None:
+async def test_late_matches_are_found_without_scrolling() -> None:
     async with begun() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
         assert app.pane.find_bar.search_status == "no matches"
@@ -450,7 +450,7 @@ async def test_words_that_come_late_are_found_and_gone_to_and_nobody_is_moved() 
         assert "Paragraph 79" in screen(app.pane)
 
 
-async def test_letters_stay_while_blocks_arrive_below() -> None:
+async def test_hints_stay_while_blocks_are_added_below() -> None:
     page = "[one](https://a.example) and [two](https://b.example)\n\n" + PAGE
     async with begun(page, size=(80, 60)) as (app, pilot):
         await pilot.press("f")
@@ -460,7 +460,7 @@ async def test_letters_stay_while_blocks_arrive_below() -> None:
         assert len(app.said) == 2
 
 
-async def test_a_thread_on_a_late_block_is_marked_and_gone_to_once_it_is_there() -> None:
+async def test_late_thread_is_marked_and_selectable() -> None:
     late = next(block for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
     async with begun() as (app, pilot):
         app.pane.set_threads({late.key: 1})
@@ -471,7 +471,7 @@ async def test_a_thread_on_a_late_block_is_marked_and_gone_to_once_it_is_there()
         assert bar_column(app.pane)[0].startswith("Paragraph 70")
 
 
-async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
+async def test_returning_to_page_shows_it_complete() -> None:
     async with begun() as (app, pilot):
         app.pane.show_markdown(OTHER, title="Other", key="q")
         app.pane.show_markdown(PAGE, title="Long", key="p")
@@ -482,7 +482,7 @@ async def test_who_goes_to_another_page_and_back_sees_it_whole() -> None:
         assert len(app.said) == 1
 
 
-async def test_a_place_one_comes_back_to_is_reached_unless_a_heading_is_asked_for_meanwhile() -> None:
+async def test_restore_happens_unless_heading_is_requested() -> None:
     key = next(block.key for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
     async with begun() as (app, pilot):
         app.pane.navigation.restore_later("q", ReadingPosition(key, 5))
@@ -502,7 +502,7 @@ async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> ReadingPositi
     return app.pane.navigation.current_position
 
 
-async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read() -> None:
+async def test_going_back_restores_position_once_parsed() -> None:
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
         here = screen(app.pane)
@@ -519,7 +519,7 @@ async def test_who_goes_back_to_a_page_stands_where_one_stood_once_that_is_read(
         assert screen(app.pane) == here
 
 
-async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brought_further() -> None:
+async def test_moving_after_going_back_cancels_restore() -> None:
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
         app.pane.show_markdown(OTHER, title="Other", key="q")
@@ -533,7 +533,7 @@ async def test_who_goes_back_to_a_page_and_moves_before_it_is_read_is_not_brough
         assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
 
 
-async def test_who_goes_back_and_on_to_yet_another_page_is_at_its_top() -> None:
+async def test_going_back_and_on_opens_page_at_top() -> None:
     async with begun() as (app, pilot):
         standing = await left_at_70(app, pilot)
         app.pane.loader.held = True
@@ -551,9 +551,7 @@ WITH_NOTE = "Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n"
 @pytest.mark.parametrize(
     ("label", "keys", "found"), [("late", (), ["The note."]), ("never", (), [None]), ("late", ("j",), [])]
 )
-async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
-    label: str, keys: tuple[str, ...], found: list[str | None]
-) -> None:
+async def test_late_footnote_opens_unless_moved(label: str, keys: tuple[str, ...], found: list[str | None]) -> None:
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
         app.pane.navigation.with_footnote(label, shown.append)
@@ -568,7 +566,7 @@ async def test_a_note_that_is_not_read_yet_is_waited_for_unless_one_moves(
         assert shown == [app.pane.contents.footnote("late")]
 
 
-async def test_of_a_note_and_a_heading_the_one_asked_for_last_is_waited_for() -> None:
+async def test_last_of_footnote_and_heading_wins() -> None:
     shown: list[Block | None] = []
     async with begun(WITH_NOTE) as (app, pilot):
         app.pane.navigation.with_footnote("late", shown.append)

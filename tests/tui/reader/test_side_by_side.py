@@ -41,7 +41,7 @@ def bars(pane: PageView) -> list[tuple[int, int]]:
     return [(number, row.index("▌")) for number, row in enumerate(rows) if "▌" in row]
 
 
-async def test_each_card_is_a_stop_that_opens_and_takes_comments() -> None:
+async def test_card_is_selectable_opens_and_takes_comments() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(90, 24)) as pilot:
         app.pane.show(parse(CARDS), key="p")
@@ -66,7 +66,7 @@ async def test_each_card_is_a_stop_that_opens_and_takes_comments() -> None:
         assert app.clipboard.split() == ["Four"]
 
 
-async def test_blocks_of_columns_are_stops_one_column_after_the_other() -> None:
+async def test_blocks_of_columns_are_selected_column_by_column() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(90, 24)) as pilot:
         app.pane.show(parse(COLUMNS), key="p")

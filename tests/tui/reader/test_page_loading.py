@@ -8,14 +8,14 @@ from octavo.documents.parse import parse
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from tests.tui.reader.panes import PaneApp, laid_out, screen
-from tests.tui.reader.test_while_arriving import HeldPage, begun, read
+from tests.tui.reader.test_while_loading import HeldPage, begun, read
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
 WIDE = PAGE.replace("says a little", "says much more than fits into one line of a pane that is narrow, and then some")
 ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
 
 
-async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
+async def test_long_page_shows_first_screen_before_it_is_parsed() -> None:
     async with begun(PAGE) as (app, pilot):
         assert "Section 0" in screen(app.pane)
         assert app.pane.document is not None
@@ -27,7 +27,7 @@ async def test_a_long_page_shows_its_beginning_before_it_is_read() -> None:
         assert [type(each) for each in app.said] == [PageLoaded]
 
 
-async def test_a_first_screen_that_the_loop_does_not_wait_for_is_shown_when_it_is_read() -> None:
+async def test_late_first_screen_is_shown_when_parsed() -> None:
     app = PaneApp(HeldPage())
     app.pane.loader.is_held_from_the_beginning = True
     async with app.run_test(size=(80, 20)) as pilot:
@@ -45,7 +45,7 @@ async def test_a_first_screen_that_the_loop_does_not_wait_for_is_shown_when_it_i
         assert len(app.pane.virtual_lines) == 4001
 
 
-async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_not_read_yet() -> None:
+async def test_heading_scrolls_to_top_before_text_below_is_parsed() -> None:
     async with begun(PAGE) as (app, pilot):
         assert app.pane.document is not None
         last = app.pane.document.headings[-1]
@@ -54,7 +54,7 @@ async def test_a_heading_comes_to_stand_at_the_top_though_what_is_below_it_is_no
         assert last.title in screen(app.pane).splitlines()[1]
 
 
-async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it_is_there() -> None:
+async def test_anchor_requested_while_loading_is_followed_later() -> None:
     async with begun(ARRIVING) as (app, pilot):
         view = app.pane
         assert not view.navigation.go_to_anchor("the-last-of-all")
@@ -67,9 +67,7 @@ async def test_what_is_asked_of_a_page_that_is_still_being_read_is_found_once_it
 
 
 @pytest.mark.parametrize(("times", "keeps_all"), [(1, True), (3, False)])
-async def test_of_a_page_all_heights_are_exact_and_of_one_beyond_256_kb_few_lines_are_kept(
-    times: int, keeps_all: bool
-) -> None:
+async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps_all: bool) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown(PAGE * times, title="Long", key="p")
@@ -82,7 +80,7 @@ async def test_of_a_page_all_heights_are_exact_and_of_one_beyond_256_kb_few_line
         assert sum(len(app.pane.virtual_lines.lines(unit)) for unit in range(len(app.pane.virtual_lines))) == before
 
 
-async def test_a_page_that_is_read_already_is_laid_out_in_the_thread() -> None:
+async def test_parsed_page_is_laid_out_in_thread() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(PAGE), title="Long", key="p")
@@ -95,7 +93,7 @@ async def test_a_page_that_is_read_already_is_laid_out_in_the_thread() -> None:
         assert app.pane.virtual_size.height == app.pane.virtual_lines.total
 
 
-async def test_after_a_resize_all_heights_are_exact_again_and_the_top_stays() -> None:
+async def test_resize_keeps_top_and_exact_heights() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(WIDE), title="Long", key="p")
@@ -111,7 +109,7 @@ async def test_after_a_resize_all_heights_are_exact_again_and_the_top_stays() ->
 
 
 @pytest.mark.parametrize("keys", [("G",), ("G", "left_parenthesis", "left_parenthesis", "b"), ("G", "b", "b")])
-async def test_the_bar_stays_on_its_block_in_the_source_before_all_of_that_is_laid_out(keys: tuple[str, ...]) -> None:
+async def test_cursor_bar_stays_on_block_in_source_during_layout(keys: tuple[str, ...]) -> None:
     page = WIDE.replace("Paragraph", f"```java\n{'words of code ' * 8}\n```\n\nParagraph")
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
@@ -132,7 +130,7 @@ async def test_the_bar_stays_on_its_block_in_the_source_before_all_of_that_is_la
 
 
 @pytest.mark.parametrize("keys", [("ctrl+d",), ("ctrl+d", "ctrl+d", "ctrl+d"), ("G",)])
-async def test_the_bar_stays_on_the_block_that_is_cut_by_the_top_when_the_pane_gets_wider(
+async def test_cursor_bar_stays_on_cut_block_when_pane_gets_wider(
     keys: tuple[str, ...],
 ) -> None:
     paragraph = "Wide words wander wearily westward while weather worsens. " * 4
@@ -153,7 +151,7 @@ async def test_the_bar_stays_on_the_block_that_is_cut_by_the_top_when_the_pane_g
         assert after[3] is before[3]
 
 
-async def test_what_is_expanded_while_the_thread_lays_out_the_page_stays_expanded() -> None:
+async def test_block_expanded_during_layout_stays_expanded() -> None:
     page = "<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + PAGE
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
@@ -170,7 +168,7 @@ async def test_what_is_expanded_while_the_thread_lays_out_the_page_stays_expande
         assert "Inner words." not in screen(app.pane)
 
 
-async def test_colours_that_come_late_come_to_lines_of_the_thread() -> None:
+async def test_late_colors_reach_lines_of_thread() -> None:
     page = PAGE + "\n\n```python\nimport harbour\n```\n"
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
