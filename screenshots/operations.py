@@ -6,7 +6,7 @@ What keys ask for is seen while journeys run (`tests/journeys/pressed.py`) and k
 journey it was seen in, which shows what is written again whenever it runs, some of them in long runs alone. The keys are
 read off the commands. After keys came or went:
 
-    RECORD_KEYS=one.tsv .venv/bin/pytest -n auto --dist worksteal -m "not long or covered_elsewhere" tests/journeys
+    RECORD_KEYS=one.tsv .venv/bin/pytest -n auto --dist worksteal -m "not long or before_release" tests/journeys
     RECORD_KEYS=one.tsv .venv/bin/pytest -m long tests/journeys/test_every_kind.py
     .venv/bin/python -m screenshots.operations one.tsv
 

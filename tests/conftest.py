@@ -49,7 +49,6 @@ _wait.SLEEP_GRANULARITY = 0.005
 _wait.SLEEP_IDLE = 0.001
 
 HERE = Path(__file__).parent
-COVERED_ELSEWHERE = HERE / "covered_elsewhere.txt"
 LEFT_OVER = 500_000
 """Objects that came and did not go, for which garbage is looked for: between two tests, as in the middle of them it was a
 twelfth of a run."""
@@ -138,11 +137,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to long runs what cheaper tests go through as well (`covered_elsewhere.py`)."""
-    elsewhere = frozenset(COVERED_ELSEWHERE.read_text("utf-8").splitlines())
+    """Mark as `long` the tests with the marker `before_release`: all, or those whose parameters the marker names."""
     for item in items:
-        if item.nodeid in elsewhere:
-            item.add_marker("covered_elsewhere")
+        marker = item.get_closest_marker("before_release")
+        if marker is not None and (not marker.args or item.name.partition("[")[2].removesuffix("]") in marker.args):
             item.add_marker("long")
 
 

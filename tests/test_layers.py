@@ -1,4 +1,4 @@
-"""Who may import whom. The arrows point down, none lead round in a circle, and each library has one home (CONTRIBUTING.md).
+"""Who may import whom. The arrows point down, none lead round in a circle, and each library has one home (src/octavo/README.md).
 
 Every import counts: at the top of a file, within a function, for typing alone, and by the name of a module in a string.
 """

@@ -180,3 +180,25 @@ def test_topics_have_no_links_to_files() -> None:
 @pytest.mark.parametrize("name", TEXTS)
 def test_it_names_no_machine(name: str) -> None:
     assert not re.search(r"/(work|tmp|home|root|Users)/\w", TEXTS[name])
+
+
+GUIDES = (ROOT / "CONTRIBUTING.md", ROOT / "src" / "octavo" / "README.md", ROOT / "tests" / "README.md")
+PACKAGE = ROOT / "src" / "octavo"
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: str(guide.relative_to(ROOT)))
+def test_files_named_in_a_guide_exist(guide: Path) -> None:
+    text = guide.read_text("utf-8")
+    named = {each for each in re.findall(r"`([\w/.*]+(?:\.py|\.md|\.tsv|\.txt|/))`", text) if "AREA" not in each}
+    folders = (ROOT, PACKAGE, PACKAGE / "tui", guide.parent, *(PACKAGE / name for name in package_names(text)))
+    assert {each for each in named if not any(list(folder.glob(each)) for folder in folders)} == set()
+
+
+def package_names(guide: str) -> list[str]:
+    """Return the packages in the tables of a guide: files in the same row are named from there."""
+    names = re.findall(r"^\| `(\w+)/` \|", guide, re.MULTILINE)
+    return [*names, *(f"tui/{name}" for name in names)]
+
+
+def test_the_guide_for_contributors_is_short() -> None:
+    assert len((ROOT / "CONTRIBUTING.md").read_bytes()) <= 8_000

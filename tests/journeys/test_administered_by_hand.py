@@ -34,6 +34,7 @@ async def test_a_redirect_to_a_page_is_told_by_the_name_of_the_page(stage: Stage
         await run.see("the page Predictions")
 
 
+@pytest.mark.before_release
 async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_nobody_tells(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
@@ -48,6 +49,7 @@ async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_n
         await run.see("The name of an icon, for example book or rocket")
 
 
+@pytest.mark.before_release
 async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
@@ -62,6 +64,7 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
         await run.see("none        removes the assigned role")
 
 
+@pytest.mark.before_release
 async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
@@ -73,6 +76,7 @@ async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: S
         await run.see("Enter a link, a file path, or the text of the new version.")
 
 
+@pytest.mark.before_release
 async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,6 +94,7 @@ async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
         assert not dialog.state.written["source.url"]
 
 
+@pytest.mark.before_release
 async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "spaces")
@@ -104,6 +109,7 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
         await run.hear("To change roles, press ] to go to Members or Teams.")
 
 
+@pytest.mark.before_release
 async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
@@ -123,6 +129,7 @@ async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stag
         await run.see("Members who can me… 22")
 
 
+@pytest.mark.before_release
 async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=NARROW) as run:
         await run.see("Sites · 1")
@@ -139,6 +146,7 @@ async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(
         await run.see("available after the site is", "no: the audience is “public”")
 
 
+@pytest.mark.before_release
 async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +177,7 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await run.see("The open space was deleted or moved.", "Press enter to open the selected space.")
 
 
+@pytest.mark.before_release
 async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "OpenAPI specifications")

@@ -34,6 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.before_release("narrow")
 @SIZES
 async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
@@ -58,6 +59,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
         }
 
 
+@pytest.mark.before_release("narrow")
 @SIZES
 async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
@@ -81,6 +83,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
         await run.see("Elin Brandt can merge", "Field crew")
 
 
+@pytest.mark.before_release("narrow")
 @SIZES
 async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
     stage: Stage, home: Path, size: tuple[int, int]
@@ -98,6 +101,7 @@ async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
         assert (made.certificate, made.status) == (SECOND, "active")
 
 
+@pytest.mark.before_release
 async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR, size=(80, 24)) as run:
         await make_space(run, "Almanac")
@@ -112,6 +116,7 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
         assert "Tides" in [each.title for each in pages]
 
 
+@pytest.mark.before_release
 async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
@@ -123,6 +128,7 @@ async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -
         assert site.visibility == "unlisted"
 
 
+@pytest.mark.before_release
 async def test_what_was_left_in_a_text_goes_on_at_its_end(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "members")
@@ -144,6 +150,7 @@ def test_details_say_a_path_as_it_is_and_models_in_words() -> None:
     assert "FontSource(" not in str(of_fields(font))
 
 
+@pytest.mark.before_release
 async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         at = {"at": HERE, "team_id": "field-crew"}

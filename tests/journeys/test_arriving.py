@@ -17,6 +17,7 @@ from tests.journeys.moods import serving
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.before_release
 async def test_a_comment_never_goes_to_a_page_that_is_not_in_the_view(stage: Stage) -> None:
     async with stage.play() as run:
         run.gate.shut(content.GetPage)
@@ -36,6 +37,7 @@ async def test_a_comment_never_goes_to_a_page_that_is_not_in_the_view(stage: Sta
         assert sent.page == page
 
 
+@pytest.mark.before_release
 async def test_a_page_that_comes_at_once_does_not_blink(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -46,6 +48,7 @@ async def test_a_page_that_comes_at_once_does_not_blink(stage: Stage) -> None:
         assert "░" not in seen
 
 
+@pytest.mark.before_release
 async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_before(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter")
@@ -61,6 +64,7 @@ async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_befo
         assert here.view.scroll_offset.y > 0
 
 
+@pytest.mark.before_release
 async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G")
@@ -77,6 +81,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
         assert here.view.scroll_offset.y == 0
 
 
+@pytest.mark.before_release
 async def test_the_outline_of_another_page_begins_at_its_top(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G", "J")
@@ -112,6 +117,7 @@ def garbling(platform: Platform) -> Any:
     return app
 
 
+@pytest.mark.before_release
 async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(stage: Stage) -> None:
     @asynccontextmanager
     async def over(platform: Platform) -> AsyncIterator[str]:

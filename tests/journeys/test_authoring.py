@@ -213,6 +213,7 @@ time.sleep(0.5)  # Octavo asks after an editor that ends sooner without a change
 """
 
 
+@pytest.mark.before_release
 def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

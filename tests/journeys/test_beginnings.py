@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from octavo.api import reviews, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
@@ -26,6 +28,7 @@ async def served(platform: Platform) -> AsyncIterator[str]:
         await running
 
 
+@pytest.mark.before_release
 async def test_quit_and_start_again_all_is_still_there(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -45,6 +48,7 @@ async def test_quit_and_start_again_all_is_still_there(stage: Stage) -> None:
         assert not run.gate.sent(reviews.Submit)
 
 
+@pytest.mark.before_release
 async def test_what_is_known_is_shown_before_the_server_says_a_word(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -58,6 +62,7 @@ async def test_what_is_known_is_shown_before_the_server_says_a_word(stage: Stage
         await run.see("● updated 0s")
 
 
+@pytest.mark.before_release
 async def test_organizations_are_chosen_between(stage: Stage) -> None:
     def found(platform: Platform) -> None:
         world = platform.world
@@ -98,6 +103,7 @@ async def test_first_run_try_the_demo(stage: Stage) -> None:
         await run.see("Saltmarsh Instruments", "REVIEW REQUESTED", "DEMO")
 
 
+@pytest.mark.before_release
 async def test_first_run_paste_a_key(stage: Stage) -> None:
     async with stage.library() as platform, served(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
@@ -164,6 +170,7 @@ async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
         await run.see("https://app.gitbook.com/s/Ab12/tides/high", "browser")
 
 
+@pytest.mark.before_release
 async def test_views_are_not_there_before_one_is_signed_in(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.press("tab", "tab", "1", "2", "3", "4", "!", "s")

@@ -72,6 +72,7 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
             assert not screen.is_running
 
 
+@pytest.mark.before_release
 async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: Stage) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
         await run.press("enter")
@@ -89,6 +90,7 @@ async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: 
         assert not screen.is_running
 
 
+@pytest.mark.before_release
 async def test_the_place_on_a_page_is_kept_once_also_when_all_ends_twice(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter", "G")
@@ -121,6 +123,7 @@ class Lasting(Widget):
             await asyncio.sleep(0.005)
 
 
+@pytest.mark.before_release
 async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
         await suggest(run, await seven(run), "All times in requests", "All times are in UTC.")
@@ -149,6 +152,7 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
         await run.app.action_quit()
 
 
+@pytest.mark.before_release
 async def test_what_is_said_when_a_bug_has_taken_all_down_ends_it_no_second_time(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         app = run.app

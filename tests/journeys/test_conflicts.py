@@ -111,6 +111,7 @@ def edit(running: Terminal) -> None:
         running.read(0.1)
 
 
+@pytest.mark.before_release
 def test_an_editor_that_was_left_without_a_change_decides_nothing(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

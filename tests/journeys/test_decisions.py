@@ -31,6 +31,7 @@ Ask the keeper.
 """
 
 
+@pytest.mark.before_release
 async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -50,6 +51,7 @@ async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
         assert live == shown == main.replace("Apple | 10", "Apple | 100")
 
 
+@pytest.mark.before_release
 async def test_rows_beside_one_another_are_no_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -86,6 +88,7 @@ label --new
 KEY = "Ask the keeper for the key, and bring it back before noon.\n\n"
 
 
+@pytest.mark.before_release
 async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_at_its_new_place(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -98,6 +101,7 @@ async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_
         assert await contest.text("Stores") == main.replace("before noon", "before dusk")
 
 
+@pytest.mark.before_release
 async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -118,6 +122,7 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         assert live.split() == mine.split()
 
 
+@pytest.mark.before_release("main-m", "main-t")
 @pytest.mark.parametrize(
     ("gone_in", "key"),
     [
@@ -148,6 +153,7 @@ async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: 
         assert await contest.text("Stores") == shown == sides[key]
 
 
+@pytest.mark.before_release
 async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         contest = Contest(run)
@@ -172,6 +178,7 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
         assert await contest.text("Stores") == shown == wanted
 
 
+@pytest.mark.before_release
 async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -228,6 +235,7 @@ async def test_a_deleted_page_and_the_page_below_it_are_decided_each_for_itself(
             assert await contest.text("Cellar") == "# Cellar\n\nDark, and wet.\n"
 
 
+@pytest.mark.before_release
 async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_on_show(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         contest = Contest(run)
@@ -263,6 +271,7 @@ async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_o
         assert [page.id for page in (await contest.page("Barn")).pages] == [stores.id]
 
 
+@pytest.mark.before_release
 async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
@@ -286,6 +295,7 @@ async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stag
         assert await contest.text("Stores") == PAGE
 
 
+@pytest.mark.before_release
 async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
@@ -306,6 +316,7 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
         assert [page.path for page in tree.walk() if page.title == "Crates"] == ["crates", "crates-2"]
 
 
+@pytest.mark.before_release
 async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)

@@ -206,6 +206,7 @@ SHORT = ("administrator", "keeper of a space", "guest")
 """Who may everything, something and next to nothing: what the others may do lies between."""
 
 
+@pytest.mark.before_release("administrator", "guest", "keeper of a space")
 @pytest.mark.parametrize(
     "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
 )

@@ -79,6 +79,7 @@ def open_in_composer(running: Terminal) -> None:
     running.wait_for("EDITOR OPEN")
 
 
+@pytest.mark.before_release
 def test_ctrl_c_in_an_editor_is_for_the_editor(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, WATCHFUL))
     with terminal(stage, "octavo", "demo", controls=True) as running:
@@ -96,6 +97,7 @@ def test_ctrl_c_in_an_editor_is_for_the_editor(stage: Stage, tmp_path: Path, mon
     assert left(stage) == []
 
 
+@pytest.mark.before_release
 def test_an_editor_that_ctrl_c_ends_leaves_what_it_wrote_to_be_opened_again(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +158,7 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
     assert left(stage) == []
 
 
+@pytest.mark.before_release
 def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +188,7 @@ def test_what_is_in_the_editor_of_a_comment_when_octavo_is_killed_is_a_draft_at_
     assert left(stage) == []
 
 
+@pytest.mark.before_release
 def test_what_is_kept_is_thrown_away_only_when_one_says_so(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

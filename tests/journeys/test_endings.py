@@ -59,6 +59,7 @@ def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, n
         again.wait_for("Comment on Welcome", WORDS, "draft")
 
 
+@pytest.mark.before_release
 def test_a_key_pressed_last_before_the_end_is_kept_too(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         write_a_comment(running)
@@ -70,6 +71,7 @@ def test_a_key_pressed_last_before_the_end_is_kept_too(stage: Stage) -> None:
     assert kept(stage) == [WORDS + "!"]
 
 
+@pytest.mark.before_release
 def test_quitting_leaves_the_terminal_as_it_was(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         before = running.modes()
@@ -79,6 +81,7 @@ def test_quitting_leaves_the_terminal_as_it_was(stage: Stage) -> None:
         assert is_restored(running, before)
 
 
+@pytest.mark.before_release
 def test_a_bug_ends_it_with_a_sentence_without_keys_and_variables_and_keeps_what_was_written(stage: Stage) -> None:
     with terminal(stage, "tests.journeys.failing_app") as running:
         before = running.modes()

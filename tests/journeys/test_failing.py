@@ -21,6 +21,7 @@ async def on_quickstart(run: Run) -> None:
     await run.see("› Quickstart", "THREADS  2 open")
 
 
+@pytest.mark.before_release
 async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_words_are_a_draft(stage: Stage) -> None:
     async with stage.play() as run:
         run.platform.refuse_next(comments.Create, 403, "Comments are closed for today.")
@@ -39,6 +40,7 @@ async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_w
         await run.see("THREADS  3 open", "Hear me out.")
 
 
+@pytest.mark.before_release
 async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -50,6 +52,7 @@ async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> 
         await run.see("Open 72")
 
 
+@pytest.mark.before_release
 async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         run.platform.refuse_next(comments.Update, 403, "Not now.", times=2)
@@ -65,6 +68,7 @@ async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(
         await run.see("Open 71")
 
 
+@pytest.mark.before_release
 async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(reviews.Submit, 403, "You reviewed enough today.")
@@ -83,6 +87,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
         assert "The quotes are curly." not in run.text
 
 
+@pytest.mark.before_release
 async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(change_requests.Update, 500, "The platform stumbled.")
@@ -95,6 +100,7 @@ async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(sta
         await run.see("Show what a refused time looks like here")
 
 
+@pytest.mark.before_release
 async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(change_requests.Merge, 403, "Merging is frozen until Monday.")
@@ -171,6 +177,7 @@ async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(st
         await run.see(*there)
 
 
+@pytest.mark.before_release
 async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("● updated")
@@ -186,6 +193,7 @@ async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None
         await run.see("From nothing to a water level", "● updated")
 
 
+@pytest.mark.before_release
 async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("● updated", "how deep is the water now")
@@ -197,6 +205,7 @@ async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: 
         await run.see("From nothing to a water level", "● updated")
 
 
+@pytest.mark.before_release
 async def test_a_list_that_cannot_be_read_on_is_asked_again_only_by_a_person(stage: Stage) -> None:
     async with stage.play() as run:
         op = comments.List(at=HARBOUR_API, limit=2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from octavo.api import change_requests, content, openapi
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
@@ -93,6 +95,7 @@ async def published(run: Run, page: str, markdown: str) -> None:
     await run.ask(change_requests.Merge(at=at), MARA)
 
 
+@pytest.mark.before_release
 async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -104,6 +107,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
+@pytest.mark.before_release
 async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_a_block_that_is_gone_does_not(
     stage: Stage,
 ) -> None:
@@ -119,6 +123,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
 
+@pytest.mark.before_release
 async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_called_missing(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -140,6 +145,7 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
         assert run.said == []
 
 
+@pytest.mark.before_release
 async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")

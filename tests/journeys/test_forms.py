@@ -57,6 +57,7 @@ def where(dialog: FormDialog) -> str:
     return next((each.field.name for each in dialog.focused.ancestors if isinstance(each, FieldRow)), "")
 
 
+@pytest.mark.before_release
 async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -86,6 +87,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
         await run.gone("This is your draft")
 
 
+@pytest.mark.before_release
 async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_does(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -99,6 +101,7 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
         assert form.sent[0][0].model_fields_set == {"at", "adaptive_content"}
 
 
+@pytest.mark.before_release
 async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -122,6 +125,7 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
         assert not run.gate.sent(sites.Update)
 
 
+@pytest.mark.before_release
 async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
@@ -141,6 +145,7 @@ async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) 
         assert form.sent[0][1].basename == "sea-2"
 
 
+@pytest.mark.before_release
 async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -158,6 +163,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
         assert (await run.ask(sites.Get(at=DOCS), NOOR)).visibility == "unlisted"
 
 
+@pytest.mark.before_release
 async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -169,6 +175,7 @@ async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
         assert not run.gate.sent(sites.Update)
 
 
+@pytest.mark.before_release
 async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(stage: Stage) -> None:
     address = f"https://sea.example/{'x' * 1500}"
     server = mcp_servers.McpServer(id="m1", name="Tides\u202e", url=address, headers={"X": "y"})
@@ -188,6 +195,7 @@ async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(s
         assert not run.app.session.drafts.all()
 
 
+@pytest.mark.before_release
 async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -208,6 +216,7 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
         await run.see("Sea", "This is your draft")
 
 
+@pytest.mark.before_release
 async def test_what_it_names_is_picked(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -227,6 +236,7 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
         assert form.sent[0][1].members == 2
 
 
+@pytest.mark.before_release
 async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_typed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +273,7 @@ class Kinds(Operation[None], put="/users/me", again=True):
     live: bool | None = None
 
 
+@pytest.mark.before_release
 async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -298,6 +309,7 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
         )
 
 
+@pytest.mark.before_release
 async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
@@ -322,6 +334,7 @@ async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) ->
         assert run.app.screen.query_one(FieldRow).text == ""
 
 
+@pytest.mark.before_release
 async def test_what_may_be_a_secret_is_hidden_until_it_is_asked_for(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
@@ -389,6 +402,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
         assert form.sent[0][0].model_fields_set == {"at", "title"}
 
 
+@pytest.mark.before_release
 async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)

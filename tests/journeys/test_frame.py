@@ -33,6 +33,7 @@ def lit(run: Run) -> set[str]:
     return {str(each.render()) for each in titles if each.display and each.styles.color == accent}
 
 
+@pytest.mark.before_release
 async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await run.see("OUTLINE", "⚓ Harbour API ▾")
@@ -43,6 +44,7 @@ async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: S
         assert left not in lit(run)
 
 
+@pytest.mark.before_release
 async def test_the_frame_of_a_view_that_is_not_on_show_is_reckoned_when_it_is_shown_again(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +73,7 @@ async def test_the_frame_of_a_view_that_is_not_on_show_is_reckoned_when_it_is_sh
         assert "Elsewhere" in run.lines[0]
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     ("start", "left", "keys", "right"),
     [
@@ -95,6 +98,7 @@ async def test_below_80_columns_there_is_one_pane_the_one_with_the_keys(
         assert right not in run.text
 
 
+@pytest.mark.before_release
 async def test_a_change_request_below_80_columns(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         await run.see("#7  Show what a refused time looks like")
@@ -110,6 +114,7 @@ async def test_a_change_request_below_80_columns(stage: Stage) -> None:
 VIEWS = ("1", "2", "3", "4")
 
 
+@pytest.mark.before_release
 async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 12)) as run:
         for key in VIEWS:
@@ -124,6 +129,7 @@ async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage) -> None:
             assert "──────" in run.lines[1]
 
 
+@pytest.mark.before_release
 async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page(stage: Stage) -> None:
     async with stage.play(size=(80, 24)) as run:
         await run.press("enter", "O")
@@ -133,6 +139,7 @@ async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page
         await run.see("Your first tide")
 
 
+@pytest.mark.before_release
 async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         for key in VIEWS:
@@ -143,6 +150,7 @@ async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(
             await run.gone(" / xylo")
 
 
+@pytest.mark.before_release
 async def test_without_motion_nothing_moves(stage: Stage) -> None:
     async with stage.play(motion=False) as run:
         assert run.app.animation_level == "none"
@@ -153,6 +161,7 @@ async def test_without_motion_nothing_moves(stage: Stage) -> None:
         assert "▓" not in run.text
 
 
+@pytest.mark.before_release
 async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connection_is_still_seen(
     stage: Stage,
 ) -> None:
@@ -193,6 +202,7 @@ class WidthRecorder(ChangeRequestScreen):
         super()._compositor_refresh()
 
 
+@pytest.mark.before_release
 async def test_a_new_screen_is_painted_only_as_wide_as_it_stays(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("#7  Show what a refused time looks like")
@@ -212,6 +222,7 @@ async def test_a_new_screen_is_painted_only_as_wide_as_it_stays(stage: Stage) ->
         assert not laid_out, "the same content is not laid out again"
 
 
+@pytest.mark.before_release
 async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage) -> None:
     """Where the organization becomes known while the first screen is painted, it is asked for twice to count. Who read an
     inbox knows which of them are words of reviews."""
@@ -224,6 +235,7 @@ async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage
         assert [each.route for each in run.app.session.activity()] == before
 
 
+@pytest.mark.before_release
 async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         organization = run.app.workspace.organization

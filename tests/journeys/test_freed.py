@@ -211,6 +211,7 @@ async def test_what_was_closed_is_gone(
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
 
 
+@pytest.mark.before_release
 async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) -> None:
     async with stage.play() as run:
         opened = Opened(run)

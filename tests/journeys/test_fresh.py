@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.operation import Operation
@@ -67,6 +69,7 @@ class Busy:
             await self._platform(scope, receive, send)
 
 
+@pytest.mark.before_release
 async def test_the_replies_of_a_thread_come_before_all_the_lists_that_load(stage: Stage) -> None:
     busy: list[Busy] = []
 
@@ -96,6 +99,7 @@ async def test_the_replies_of_a_thread_come_before_all_the_lists_that_load(stage
         assert sum(each.endswith("/comments") for each in busy[0].came[asked:]) > 6, "lists were waiting all the while"
 
 
+@pytest.mark.before_release
 async def test_what_another_person_says_comes_by_itself_and_the_cursor_stays(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -133,6 +137,7 @@ async def test_nothing_new_asks_little_and_shows_nothing_else(stage: Stage) -> N
         assert 0 < len(run.gate.passed) - asked <= 16, [type(op) for op in run.gate.passed[asked:]]
 
 
+@pytest.mark.before_release
 async def test_a_merge_of_another_person_is_said_and_the_list_of_change_requests_goes_on_without_it(
     stage: Stage,
 ) -> None:
@@ -165,6 +170,7 @@ async def merged(run: Run, at: SpaceRef, page: content.Page, words: str, new_pag
     await another.does(change_requests.Merge(at=ref))
 
 
+@pytest.mark.before_release
 async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_where_one_stands(stage: Stage) -> None:
     async with stage.play() as run:
         reading = run.app.screen.reading  # type: ignore[attr-defined]  # it is the view of a space
@@ -192,6 +198,7 @@ async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_wh
                 await run.press("G")
 
 
+@pytest.mark.before_release
 async def test_what_comes_to_need_one_is_a_row_without_a_key_and_the_cursor_stays(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")

@@ -55,6 +55,7 @@ class Proposal:
         return UpdatePage(page=self.ids[page], into=self.ids[into] if into else None, at=0)
 
 
+@pytest.mark.before_release("Get")
 @late(often=change_requests.Get)
 async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
     stage: Stage, late: type[Operation[object]]
@@ -70,6 +71,7 @@ async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
         await run.gone("Concepts → Help")
 
 
+@pytest.mark.before_release("ListChanges")
 @late(often=content.ListChanges)
 async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
     stage: Stage, late: type[Operation[object]]
@@ -92,6 +94,7 @@ async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
         await run.see("− Time and time", "− All times in requests")
 
 
+@pytest.mark.before_release("ListPages")
 @late(often=content.ListPages)
 async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: type[Operation[object]]) -> None:
     async with stage.play(start="changes") as run:
@@ -111,6 +114,7 @@ async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: ty
         await run.gone("Seconds", "One more")
 
 
+@pytest.mark.before_release("Get")
 @late(often=change_requests.Get)
 async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
     stage: Stage, late: type[Operation[object]]
@@ -129,6 +133,7 @@ async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
         await run.gone("Renamed", "Notions")
 
 
+@pytest.mark.before_release
 async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
@@ -150,6 +155,7 @@ async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage
         await run.see("Concepts → Guides", "page title: Time and time zones → Time")
 
 
+@pytest.mark.before_release
 async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
@@ -163,6 +169,7 @@ async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(sta
         await run.see("Concepts → Get started")
 
 
+@pytest.mark.before_release
 async def test_a_list_of_changes_that_cannot_be_had_again_is_said_to_be_old(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, comments, reviews
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
@@ -22,6 +24,7 @@ async def hold(run: Run, words: str) -> None:
     await run.press("ctrl+t")
 
 
+@pytest.mark.before_release
 async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -81,6 +84,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
         assert len(sent) == 3
 
 
+@pytest.mark.before_release
 async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -103,6 +107,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
         assert not run.gate.sent(reviews.Submit)
 
 
+@pytest.mark.before_release
 async def test_held_comments_are_sent_without_a_verdict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -137,6 +142,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
         await run.see("Say which zone. UTC?", "ctrl+t add to review")
 
 
+@pytest.mark.before_release
 async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -151,6 +157,7 @@ async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held
         await run.see("◌ 1 pending comment")
 
 
+@pytest.mark.before_release
 async def test_a_review_is_withdrawn(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")

@@ -93,6 +93,7 @@ async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -
         await run.until(lambda: run.text.count("· new") == 3, "see three new replies")
 
 
+@pytest.mark.before_release
 async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
@@ -106,6 +107,7 @@ async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
         await run.see("changed since you approved it", "Mara Lindqvist approved · outdated")
 
 
+@pytest.mark.before_release
 async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
@@ -123,6 +125,7 @@ async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> Non
         await run.gone("Say what a datum is")
 
 
+@pytest.mark.before_release
 async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
@@ -140,6 +143,7 @@ async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: St
         assert reasons(run, "Say what a datum is") == ["changes requested"], "something new happened"
 
 
+@pytest.mark.before_release
 async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated_and_goes(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
@@ -164,6 +168,7 @@ async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated
         assert not (await run.ask(change_requests.Get(at=at), MARA)).outdated
 
 
+@pytest.mark.before_release
 async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided_from_the_row_and_goes(
     stage: Stage,
 ) -> None:
@@ -188,6 +193,7 @@ async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided
         assert reasons(run, "Say what a datum is") == []
 
 
+@pytest.mark.before_release
 async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
@@ -210,6 +216,7 @@ async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage
         assert [each.body.text for each in replies] == ["It is given.", "Thanks, I see."]
 
 
+@pytest.mark.before_release
 async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_back(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
@@ -244,6 +251,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
         assert (await run.ask(comments.Get(at=at, comment_id=thread.id), NOOR)).is_open
 
 
+@pytest.mark.before_release
 async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
@@ -270,6 +278,7 @@ async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) 
             await run.press("1")
 
 
+@pytest.mark.before_release
 async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
@@ -283,6 +292,7 @@ async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(
         await run.see("This comment")
 
 
+@pytest.mark.before_release
 async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
@@ -296,6 +306,7 @@ async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> No
         await run.until(lambda: reasons(run, "is this a datum?") == [], "see it go")
 
 
+@pytest.mark.before_release
 async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
@@ -312,6 +323,7 @@ async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) 
         assert reasons(run, "Say what a datum is") == ["review requested"]
 
 
+@pytest.mark.before_release
 async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -330,6 +342,7 @@ async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before
         await run.see("17 of 17")
 
 
+@pytest.mark.before_release
 async def test_ticked_rows_are_done_together_and_one_u_takes_that_back(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -358,6 +371,7 @@ async def test_nothing_needs_one_says_what_was_done_today_and_what_sleeps_until_
         )
 
 
+@pytest.mark.before_release
 async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_takes_that_back(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
@@ -374,6 +388,7 @@ async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_take
         assert run.app.session.drafts.get("comment harbour-api welcome ") == "Half a thought about the tide."
 
 
+@pytest.mark.before_release
 async def test_a_write_that_was_refused_is_in_the_inbox_and_leads_to_what_can_be_done(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -390,6 +405,7 @@ async def test_a_write_that_was_refused_is_in_the_inbox_and_leads_to_what_can_be
         await run.see("Activity", "reply")
 
 
+@pytest.mark.before_release
 async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
     saved = (InboxFilter("Manual", space="Limpet manual"),)
     async with stage.play(start="inbox", inbox_filters=saved) as run:
@@ -398,6 +414,7 @@ async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
         await run.see("Inbox · Manual · 2 of 2", "#2 Battery figures for cold harbours")
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("kind", [reviews.List, reviews.ListRequested, comments.List])
 async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
     new_stage: Stage, kind: type[Operation[object]]
@@ -414,6 +431,7 @@ async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
         await run.gone("Could not load")
 
 
+@pytest.mark.before_release
 async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_old_it_is(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -423,6 +441,7 @@ async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_o
         await run.see("17 of 17", "updated 3h ago", "REVIEW REQUESTED")
 
 
+@pytest.mark.before_release
 async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_are_made_of(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -437,12 +456,14 @@ async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_ar
         assert "● updated" in run.lines[0]
 
 
+@pytest.mark.before_release
 async def test_keys_that_come_before_the_rows_are_told_that_it_loads(new_stage: Stage) -> None:
     async with new_stage.play(start="inbox", shut=True) as run:
         await run.press("j")
         await run.hear("Still loading. Wait a moment.")
 
 
+@pytest.mark.before_release
 async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -460,6 +481,7 @@ async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
         assert rows.cursor == begins[-2]
 
 
+@pytest.mark.before_release
 async def test_rows_are_acted_on_at_every_size(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(40, 12)) as run:
         for size in ((40, 12), (60, 20), (80, 24), (200, 60)):
@@ -472,6 +494,7 @@ async def test_rows_are_acted_on_at_every_size(stage: Stage) -> None:
             await run.until(lambda: len(view(run).marked.here) == 17)
 
 
+@pytest.mark.before_release
 async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
@@ -483,6 +506,7 @@ async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: 
         assert run.app.workspace.inbox.loader is None, "nobody looked"
 
 
+@pytest.mark.before_release
 async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_the_inbox_is_opened(
     stage: Stage,
 ) -> None:
@@ -501,6 +525,7 @@ async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_
         assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
 
 
+@pytest.mark.before_release
 async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(new_stage: Stage) -> None:
     async with new_stage.play() as run:
         run.app.keeping_fresh.look_if_due()
@@ -511,6 +536,7 @@ async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(new_stage:
         assert run.app.workspace.inbox.loader is None
 
 
+@pytest.mark.before_release
 async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("F")
@@ -525,6 +551,7 @@ async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(s
         assert run.app.clipboard == '[inbox."in Limpet manual"]\nspace = "limpet"\n'
 
 
+@pytest.mark.before_release
 async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_comes_to_rest(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

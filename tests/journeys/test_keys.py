@@ -116,6 +116,7 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
         await run.see("draft", "clear the text to discard it")
 
 
+@pytest.mark.before_release
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
     keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
     async with stage.play(start="changes", keys=keys) as run:
@@ -133,6 +134,7 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
         await run.see("REVIEW REQUESTED")
 
 
+@pytest.mark.before_release
 async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:
     async with stage.play(problems=("undo_seconds in config.toml must be a number of seconds from 0 to 30.",)) as run:
         await run.hear("undo_seconds in config.toml must be a number of seconds from 0 to 30.")
@@ -151,6 +153,7 @@ async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage
         )
 
 
+@pytest.mark.before_release("60x12")
 @pytest.mark.parametrize(
     "size",
     # The smallest: the others have more room.
@@ -186,6 +189,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             await run.until(lambda: not isinstance(run.app.screen, Dialog), "leave it")
 
 
+@pytest.mark.before_release
 async def test_the_key_bar_says_where_esc_leads_from_where_the_focus_is(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter")

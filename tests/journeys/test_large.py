@@ -77,6 +77,7 @@ async def complete(stage: Stage) -> None:
         await run.quit()
 
 
+@pytest.mark.before_release
 async def test_a_first_start_reads_what_concerns_one_and_the_rest_little_by_little(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +118,7 @@ def _read(run: Run, op: comments.List) -> tuple[comments.Comment, ...]:
     return value.items if value is not None and op.status == "open" else ()
 
 
+@pytest.mark.before_release
 async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_the_most(stage: Stage) -> None:
     await complete(stage)
     async with stage.play(start="", shut=True) as run:
@@ -141,6 +143,7 @@ async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_th
         assert max(asked(run).values()) <= 2, "the lists of the organization are those that every view follows"
 
 
+@pytest.mark.before_release
 async def test_a_list_that_moved_is_asked_for_beside_the_twelve(stage: Stage) -> None:
     await complete(stage)
     async with stage.play(start="changes") as run:
@@ -155,6 +158,7 @@ async def test_a_list_that_moved_is_asked_for_beside_the_twelve(stage: Stage) ->
         assert len(run.gate.passed) <= 12 + 1, run.gate.passed
 
 
+@pytest.mark.before_release
 async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_reads(stage: Stage) -> None:
     busy: list[Busy] = []
 

@@ -20,6 +20,7 @@ def sit_before_it(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.before_release
 async def test_an_address_outside_is_opened_without_the_key(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,6 +48,7 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
         assert run.app.clipboard.startswith(ADDRESS.rstrip("/"))
 
 
+@pytest.mark.before_release
 async def test_what_is_too_long_for_the_terminal_is_not_copied_and_said(stage: Stage) -> None:
     async with stage.play() as run:
         copy(run.app, "ü" * 37_000, "Copied it.")

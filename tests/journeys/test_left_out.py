@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.before_release
 async def test_spaces_that_do_not_say_of_which_organization_they_are_are_of_the_one_asked(stage: Stage) -> None:
     def forget(answer: Any) -> None:
         for each in answer["items"]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, comments, reviews
 from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
@@ -33,6 +35,7 @@ async def discard_and_undo(run: Run, mark: str = "✎") -> None:
     await run.hear("You have no unsent drafts here.")
 
 
+@pytest.mark.before_release
 async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", ")", ")", "c")
@@ -52,6 +55,7 @@ async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: 
         assert not run.app.session.drafts.all()
 
 
+@pytest.mark.before_release
 async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of_its_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("C")
@@ -69,6 +73,7 @@ async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of
         assert not run.app.session.drafts.all()
 
 
+@pytest.mark.before_release
 async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_block(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -87,6 +92,7 @@ async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_blo
         await run.gone("Your reply, not sent")
 
 
+@pytest.mark.before_release
 async def test_a_reply_left_on_a_page_is_marked_at_the_block_and_in_the_sheet(stage: Stage) -> None:
     async with stage.play(size=(160, 40)) as run:
         await run.press("j", "j", "enter")
@@ -147,6 +153,7 @@ async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage
         assert said == ["Say which zone.", "And why."]
 
 
+@pytest.mark.before_release
 async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -176,6 +183,7 @@ async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_th
         await discard_and_undo(run)
 
 
+@pytest.mark.before_release
 async def test_a_verdict_left_is_marked_on_the_row_of_its_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7")
@@ -190,6 +198,7 @@ async def test_a_verdict_left_is_marked_on_the_row_of_its_change_request(stage: 
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release
 async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_from_its_row(stage: Stage) -> None:
     async with stage.play() as run:
         page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
@@ -234,6 +243,7 @@ async def test_the_inbox_throws_drafts_away_as_every_other_place_does(stage: Sta
             await run.press("G")
 
 
+@pytest.mark.before_release
 async def test_where_words_hang_is_looked_up_anew_only_when_a_draft_begins_or_goes(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")

@@ -21,6 +21,7 @@ def many_spaces(answer: Any) -> None:
     answer["items"] += [{"id": f"more-{number}", "title": f"More {number}"} for number in range(FEW)]
 
 
+@pytest.mark.before_release
 async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,6 +47,7 @@ def many_change_requests(answer: Any) -> None:
     answer["items"] += [{**one, "id": f"more-{number}", "number": 1000 + number} for number in range(3 * FEW)]
 
 
+@pytest.mark.before_release
 async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +66,7 @@ def round_in_circles(revision: Any) -> None:
     revision["parents"] = [revision["id"]]
 
 
+@pytest.mark.before_release
 async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
@@ -83,6 +86,7 @@ def many_threads(answer: Any) -> None:
     answer["items"] += [{**answer["items"][0], "id": f"more-{number}"} for number in range(3 * FEW)]
 
 
+@pytest.mark.before_release
 async def test_of_many_threads_none_is_held_against_all_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = altered("/v1/spaces/[^/]+/change-requests/[^/]+/comments", many_threads)
     async with stage.play(over=lists, start="changes") as run:

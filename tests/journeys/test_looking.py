@@ -43,6 +43,7 @@ async def said_until_drawn(run: Run) -> list[str]:
     return said
 
 
+@pytest.mark.before_release
 async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
@@ -59,6 +60,7 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
         await run.see("▣ under-keel.png", "PNG, 480 × 240, 1.3 kB")
 
 
+@pytest.mark.before_release
 async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_loading_and_can_be_left(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -91,6 +93,7 @@ async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypa
         assert "▀" not in run.text
 
 
+@pytest.mark.before_release
 async def test_info_tells_ids_and_why_keys_are_dim_and_copies_what_is_chosen(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")

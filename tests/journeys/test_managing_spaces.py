@@ -136,6 +136,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         assert (await of(run, "Almanac")).id == made.id
 
 
+@pytest.mark.before_release
 async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
@@ -184,6 +185,7 @@ async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stag
         await run.until(lambda: "Harbour API" in titles(run), "list it by its title again")
 
 
+@pytest.mark.before_release
 async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
@@ -198,6 +200,7 @@ async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
         await run.until(lambda: "Copy of Harbour API" not in titles(run), "list it no more")
 
 
+@pytest.mark.before_release
 async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: Stage) -> None:
     async with stage.play(ELIN) as run:
         await to_spaces(run, "Harbour API")

@@ -21,6 +21,7 @@ async def ask_to_merge(run: Run, *words: str) -> None:
     await run.press("enter", "m")
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("key", ["n", "escape"])
 async def test_the_dialog_is_closed_while_it_still_asks(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
@@ -36,6 +37,7 @@ async def test_the_dialog_is_closed_while_it_still_asks(stage: Stage, key: str) 
         await run.see("#7 Show what a refused time")
 
 
+@pytest.mark.before_release
 async def test_no_while_the_checks_are_made_again_merges_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
@@ -49,6 +51,7 @@ async def test_no_while_the_checks_are_made_again_merges_nothing(stage: Stage) -
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release
 async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
@@ -68,6 +71,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         await run.hear("Merged #7.")
 
 
+@pytest.mark.before_release
 async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
@@ -87,6 +91,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
         assert len(run.gate.sent(comments.Create)) == 1
 
 
+@pytest.mark.before_release
 async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
@@ -121,6 +126,7 @@ async def test_where_nothing_is_changed_there_is_nothing_to_merge(stage: Stage) 
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release
 async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "Rotate")
@@ -184,6 +190,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
         await run.see("Revert #7", "Show what a refused time")
 
 
+@pytest.mark.before_release
 async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
@@ -200,6 +207,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
         assert not run.gate.sent(change_requests.Create)
 
 
+@pytest.mark.before_release
 async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")

@@ -73,6 +73,7 @@ async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known
             assert "server error" not in run.text
 
 
+@pytest.mark.before_release
 async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         known = run.app.workspace.organizations.value
@@ -87,6 +88,7 @@ async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(
         await look_at_all(run, "✗ You are not a member")
 
 
+@pytest.mark.before_release
 async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(spaces.List, 403, "Spaces are counted today.", times=9)
@@ -105,6 +107,7 @@ def titles(run: Run) -> list[str]:
     return [each.title for each in value.items] if value is not None else []
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("view", ["5", "6"])
 async def test_no_key_of_a_table_needs_an_organization(stage: Stage, view: str) -> None:
     @asynccontextmanager

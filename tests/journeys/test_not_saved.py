@@ -18,6 +18,7 @@ from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Stage
 
 
+@pytest.mark.before_release
 async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -32,6 +33,7 @@ async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) 
         await run.see("Open 72")
 
 
+@pytest.mark.before_release
 async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         run.platform.refuse_next(comments.Update, 403, "Not now.")
@@ -52,6 +54,7 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
         await run.gone("FAILED")
 
 
+@pytest.mark.before_release
 async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")

@@ -27,6 +27,7 @@ async def keep(run: Run) -> None:
     )
 
 
+@pytest.mark.before_release
 async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -109,6 +110,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
         assert [each for each in said if "from the plane" in each] == written
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize(
     ("view", "words", "size"), [("inbox", "17 of 17", (120, 36)), ("comments", "Open 72", (80, 24))]
 )
@@ -125,6 +127,7 @@ async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_ol
         assert "loaded earlier" not in run.text
 
 
+@pytest.mark.before_release
 async def test_what_was_never_read_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
@@ -135,6 +138,7 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
         await run.see("Could not load Quickstart", "Octavo has not loaded this before")
 
 
+@pytest.mark.before_release
 async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("octavo.data.offline_spaces.MANY_PAGES", 30)
     async with stage.play() as run:

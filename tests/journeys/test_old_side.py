@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, comments, content
 from octavo.api.content import DeletePage, DocumentBody, UpdatePage
 from octavo.tui.review.change_request import ChangeRequestScreen
@@ -27,6 +29,7 @@ async def go_to_old_side(run: Run, words: str) -> None:
     raise AssertionError(cursor(run))
 
 
+@pytest.mark.before_release
 async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
         proposal = await Proposal.open(run)
@@ -63,6 +66,7 @@ async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also
         assert not thread.target.page.outdated, "the list of comments does not call it so either"
 
 
+@pytest.mark.before_release
 async def test_a_comment_on_a_page_that_is_removed_is_taken_and_stays_at_it(stage: Stage) -> None:
     async with stage.play() as run:
         proposal = await Proposal.open(run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, content
 from octavo.api.content import Page
 from octavo.api.places import SpaceRef
@@ -84,6 +86,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
         await run.see("No changes yet.")
 
 
+@pytest.mark.before_release
 async def test_nothing_is_sent_that_was_not_changed_and_a_draft_is_gone_then(stage: Stage) -> None:
     async with stage.play() as run:
         await open_form(run)

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import pytest
+
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.review.request_summary import Summary
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.before_release
 async def test_what_is_beside_a_list_is_hidden_put_below_and_read_on(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
@@ -23,6 +26,7 @@ async def test_what_is_beside_a_list_is_hidden_put_below_and_read_on(stage: Stag
         assert screen.rows.item == first
 
 
+@pytest.mark.before_release
 async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("#5")
@@ -42,6 +46,7 @@ async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage)
         assert run.app.session.state.get_fact("order of change requests") == "threads"
 
 
+@pytest.mark.before_release
 async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
@@ -52,6 +57,7 @@ async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(
         await run.hear("This change request has no link: the demo is not on the web.")
 
 
+@pytest.mark.before_release
 async def test_everything_is_asked_for_again(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
@@ -59,6 +65,7 @@ async def test_everything_is_asked_for_again(stage: Stage) -> None:
         await run.hear("Refreshing all views (")
 
 
+@pytest.mark.before_release
 async def test_the_bar_of_a_thread_stands_on_none_of_its_words(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("I asked two people to review the page about secrets:")

@@ -42,6 +42,7 @@ async def come_to_rest(run: Run, name: str) -> None:
                 await run.pilot.pause(0.05)
 
 
+@pytest.mark.before_release("changes-80x24")
 @pytest.mark.parametrize(
     ("tour", "size"),
     [
@@ -66,6 +67,7 @@ async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_t
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_signing_in_looks_as_it_was_approved(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform, size=size) as run:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from octavo.api import share_links, site_structure, sites
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
@@ -70,6 +72,7 @@ def to_be_paid(answer: Any) -> None:
     answer.update({"type": "checkout", "sessionId": "cs_1"})
 
 
+@pytest.mark.before_release
 async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage: Stage) -> None:
     publish = f"/v1/orgs/{ORGANIZATION}/sites/{SITE.site_id}/publish"
     async with stage.play(NOOR, start="sites", over=altered(publish, to_be_paid)) as run:
@@ -84,6 +87,7 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
         assert "Published Saltmarsh Docs." not in run.said
 
 
+@pytest.mark.before_release
 async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_asked(stage: Stage) -> None:
     async with stage.play(MARA, start="sites") as run:
         await run.see("Sites · 1")

@@ -79,6 +79,7 @@ async def try_all(
     assert not list((stage.folder / "state").glob("crash-*"))
 
 
+@pytest.mark.before_release
 async def test_where_organizations_do_not_load_no_view_says_that_there_is_nothing(stage: Stage) -> None:
     server = RandomServer(seed=4)
     async with stage.play(over=lambda _: serving(server)) as run:
@@ -88,6 +89,7 @@ async def test_where_organizations_do_not_load_no_view_says_that_there_is_nothin
             assert list(contradictions(run, server)) == []
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("seed", range(2))
 async def test_no_answer_ends_the_app_or_is_shown_as_its_opposite_whatever_is_pressed(stage: Stage, seed: int) -> None:
     await try_all(stage, seed, 20, changing=seed == 1, longest=1000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from octavo.api import change_requests
 from octavo.api.places import SpaceRef
 from tests.journeys.moods import altered
@@ -21,6 +23,7 @@ async def status_of(run: Run, number: int, space: SpaceRef = HARBOUR) -> str:
     return ""
 
 
+@pytest.mark.before_release
 async def test_what_is_ready_is_taken_back_to_draft_and_marked_ready_again_from_the_list(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7", "Drafts 2")
@@ -41,6 +44,7 @@ async def test_what_is_ready_is_taken_back_to_draft_and_marked_ready_again_from_
         assert len(run.gate.sent(change_requests.Update)) == 3
 
 
+@pytest.mark.before_release
 async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -53,6 +57,7 @@ async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Sta
         assert await status_of(run, 7) == "open"
 
 
+@pytest.mark.before_release
 async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_where_that_is_known(
     stage: Stage,
 ) -> None:
@@ -71,6 +76,7 @@ async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_w
         await run.hear("as ready for review")
 
 
+@pytest.mark.before_release
 async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -86,6 +92,7 @@ async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) 
         await run.hear("#7 is archived. Only a draft can be marked as ready", "Press L to reopen #7 first.")
 
 
+@pytest.mark.before_release
 async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7", "Drafts 2")
@@ -101,6 +108,7 @@ async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(s
         await run.see("Open 7", "Drafts 2")
 
 
+@pytest.mark.before_release
 async def test_who_may_not_edit_is_told_so(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await go_to(run, "refused")
@@ -122,6 +130,7 @@ async def test_a_server_without_an_operation_for_it_is_asked_once(stage: Stage) 
         await run.see(" open ")
 
 
+@pytest.mark.before_release
 async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -133,6 +142,7 @@ async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(s
         assert await status_of(run, 7) == "open"
 
 
+@pytest.mark.before_release
 async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -149,6 +159,7 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
         assert await status_of(run, 7) == "open"
 
 
+@pytest.mark.before_release
 async def test_asking_for_a_review_leaves_it_a_draft_when_that_is_wanted(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")

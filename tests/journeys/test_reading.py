@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from octavo.documents.parse import parse
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.content.search import SearchScreen
@@ -9,6 +11,7 @@ from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import Stage
 
 
+@pytest.mark.before_release
 async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "how deep is the water now")
@@ -28,6 +31,7 @@ async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
         await run.see("› Quickstart")
 
 
+@pytest.mark.before_release
 async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "G", "f")
@@ -38,6 +42,7 @@ async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
         await run.see("Harbour API › Welcome")
 
 
+@pytest.mark.before_release
 async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "j", "j", "enter")
@@ -54,6 +59,7 @@ async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(sta
         )
 
 
+@pytest.mark.before_release
 async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("G")
@@ -65,6 +71,7 @@ async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage)
         assert run.said == []
 
 
+@pytest.mark.before_release
 async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
     async with stage.play() as run:
         for _ in range(12):
@@ -81,6 +88,7 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
         await run.see("capital letters open in browser")
 
 
+@pytest.mark.before_release
 async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "c")
@@ -110,6 +118,7 @@ async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage)
         await run.see("Limpet manual › Files")
 
 
+@pytest.mark.before_release
 async def test_esc_leads_from_the_page_to_the_spaces_and_is_named_as_long_as_it_leads_on(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "escape")
@@ -123,6 +132,7 @@ async def test_esc_leads_from_the_page_to_the_spaces_and_is_named_as_long_as_it_
         await run.see("esc spaces")
 
 
+@pytest.mark.before_release
 async def test_filter_the_tree_of_pages(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr")
@@ -136,6 +146,7 @@ async def test_filter_the_tree_of_pages(stage: Stage) -> None:
         await run.see("Your first tide")
 
 
+@pytest.mark.before_release
 async def test_a_filter_that_hides_all_says_so_and_how_to_clear_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
@@ -148,6 +159,7 @@ async def test_a_filter_that_hides_all_says_so_and_how_to_clear_it(stage: Stage)
         await run.see("Battery figures")
 
 
+@pytest.mark.before_release
 async def test_find_words_in_a_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "/", *"quay")
@@ -171,6 +183,7 @@ async def test_search_the_organization_and_one_space(stage: Stage) -> None:
         await run.see("Limpet manual › Safety", "▌ Battery")
 
 
+@pytest.mark.before_release
 async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
@@ -180,6 +193,7 @@ async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None
         await run.see("#7 Show what a refused time looks like  Harbour API", "0 of 2 viewed")
 
 
+@pytest.mark.before_release
 async def test_what_nothing_holds_is_said(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
@@ -188,6 +202,7 @@ async def test_what_nothing_holds_is_said(stage: Stage) -> None:
         await run.see("No results for “xylophone”.")
 
 
+@pytest.mark.before_release
 async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -210,6 +225,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.see("OUTLINE", "Your first tide")
 
 
+@pytest.mark.before_release
 async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "escape", "escape")
@@ -220,6 +236,7 @@ async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(st
         await run.see("Handbook ▾", "Handbook ›")
 
 
+@pytest.mark.before_release
 async def test_at_the_ends_of_a_space_the_keys_that_read_on_say_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("K")
@@ -230,6 +247,7 @@ async def test_at_the_ends_of_a_space_the_keys_that_read_on_say_so(stage: Stage)
         await run.hear("This is the last page in the space.")
 
 
+@pytest.mark.before_release
 async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -254,6 +272,7 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         assert aside.outline.key == "shown", "the heading above one that the outline does not show"
 
 
+@pytest.mark.before_release
 async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_again(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "}", "}", "}")
@@ -274,6 +293,7 @@ async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_ag
         await run.see("From nothing to a water level in five minutes.")
 
 
+@pytest.mark.before_release
 async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("escape", "escape", "/", *"hand", "enter")

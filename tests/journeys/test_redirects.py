@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import pytest
+
 from octavo.api import redirects, site_structure, sites
 from octavo.server.demo.library import SITE
 from tests.journeys.managed import NOOR
@@ -21,6 +23,7 @@ async def follow(run: Run, address: str, *seen: str) -> None:
     await run.see(*seen)
 
 
+@pytest.mark.before_release
 async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_nothing(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)

@@ -32,6 +32,7 @@ async def pass_time(run: Run, minutes: int) -> None:
         await run.settle()
 
 
+@pytest.mark.before_release("401", "429 for two minutes")
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=() if each in OFTEN else pytest.mark.long) for each in MOODS]
 )

@@ -92,6 +92,7 @@ async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int],
             await run.until(lambda: len(view.levels) == depth, "come out again")
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("start", ["sites", "admin"])
 async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, start: str) -> None:
     async with stage.play(NOOR, start="content") as run:
@@ -117,6 +118,7 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
         assert len(seen) >= {"sites": 6, "admin": 15}[start]
 
 
+@pytest.mark.before_release
 async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
@@ -134,6 +136,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
         await run.see("Sites › Saltmarsh Docs › Structure")
 
 
+@pytest.mark.before_release
 async def test_keys_pressed_before_there_are_kinds_go_through_them_then(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", shut=True) as run:
         assert "No items." not in run.text
@@ -143,6 +146,7 @@ async def test_keys_pressed_before_there_are_kinds_go_through_them_then(stage: S
         await run.see("Admin › Invite links")
 
 
+@pytest.mark.before_release
 async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
@@ -154,6 +158,7 @@ async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
         assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.ops()}
 
 
+@pytest.mark.before_release
 async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
@@ -174,6 +179,7 @@ async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Sta
         assert "SEEN" not in run.text
 
 
+@pytest.mark.before_release
 async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
@@ -187,6 +193,7 @@ async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(
         assert browser(run).rows.key == left
 
 
+@pytest.mark.before_release
 async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
@@ -205,6 +212,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
         await run.hear("You cannot undo “delete Harbour software” by pressing u.")
 
 
+@pytest.mark.before_release
 async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
@@ -221,6 +229,7 @@ async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage
         await run.until(lambda: sorted(titles(run)) == ["/api", "/help", "/old/tides"], "see them again")
 
 
+@pytest.mark.before_release
 async def test_what_the_server_refuses_to_delete_is_still_there_and_says_why(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
@@ -252,6 +261,7 @@ async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(sta
         assert len(run.gate.sent(share_links.Delete)) == 1
 
 
+@pytest.mark.before_release
 async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
@@ -262,6 +272,7 @@ async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> No
         )
 
 
+@pytest.mark.before_release
 async def test_headers_of_a_server_are_hidden(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
@@ -271,6 +282,7 @@ async def test_headers_of_a_server_are_hidden(stage: Stage) -> None:
         assert "s3cret" not in run.text
 
 
+@pytest.mark.before_release
 async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(translations.List, 405, "Not here.")
@@ -289,6 +301,7 @@ async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
         await run.see("No translations.")
 
 
+@pytest.mark.before_release
 async def test_a_table_is_exported(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
@@ -319,6 +332,7 @@ def many(answer: Any) -> None:
     answer.pop("next", None)
 
 
+@pytest.mark.before_release
 async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +351,7 @@ async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
         assert len(drawn) < 200
 
 
+@pytest.mark.before_release
 async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines_once(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,6 +390,7 @@ async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
         await run.until(lambda: "Divers" not in titles(run), "see it go")
 
 
+@pytest.mark.before_release
 async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.press("enter")
@@ -389,6 +405,7 @@ async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) ->
         await run.see("/old/levels", "Harbour software")
 
 
+@pytest.mark.before_release
 async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
@@ -417,6 +434,7 @@ async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
         await run.until(lambda: "Harbour software" in titles(run), "see its old name")
 
 
+@pytest.mark.before_release
 async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Members · 306")
@@ -434,6 +452,7 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         assert {op.user_id: op.role for op in back} == before
 
 
+@pytest.mark.before_release
 async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
@@ -452,6 +471,7 @@ class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201
     """Where they meet."""
 
 
+@pytest.mark.before_release
 async def test_a_field_added_to_a_request_is_in_its_form_with_its_hint_and_limit_and_travels(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ async def open_one(run: Run, *words: str) -> None:
     await run.press("enter")
 
 
+@pytest.mark.before_release
 async def test_open_a_change_request_read_its_diff_and_mark_its_pages_viewed(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("3")
@@ -47,6 +48,7 @@ async def test_open_a_change_request_read_its_diff_and_mark_its_pages_viewed(sta
         await run.see("1 of 2 viewed")
 
 
+@pytest.mark.before_release
 async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a_dialog_all(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -65,6 +67,7 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
         assert len(diffs._kept) == 2
 
 
+@pytest.mark.before_release
 async def test_threads_of_a_change_request_hang_in_its_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -90,6 +93,7 @@ def cursor(run: Run) -> str:
     return f"{stop[3].kind}: {stop[3].plain()}" if stop is not None else ""
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("focus", ["list", "diff"])
 async def test_t_goes_through_the_open_threads_of_all_pages_and_says_where_they_end(stage: Stage, focus: str) -> None:
     async with stage.play(start="changes") as run:
@@ -166,6 +170,7 @@ async def test_first_change_of_a_page_names_the_page_before_if_there_is_one(stag
         await run.hear("This is the first change on this page. Press K for the previous page.")
 
 
+@pytest.mark.before_release
 async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_one(run, "refused")
@@ -193,6 +198,7 @@ async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -
         assert run.app.screen.focused is run.app.screen.changed_tree.widget
 
 
+@pytest.mark.before_release
 async def test_comment_on_a_block_of_a_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -206,6 +212,7 @@ async def test_comment_on_a_block_of_a_diff(stage: Stage) -> None:
         await run.see("┊ ● Mara Lindqvist · 0s · open", "┊ Say which zone.")
 
 
+@pytest.mark.before_release
 async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_names_one(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7")
@@ -223,6 +230,7 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
         await run.see("+ All times in requests")
 
 
+@pytest.mark.before_release
 async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "Rotate")
@@ -243,6 +251,7 @@ async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage
         await run.see("› Time and time zones")
 
 
+@pytest.mark.before_release
 async def test_approve_with_a_few_words(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -257,6 +266,7 @@ async def test_approve_with_a_few_words(stage: Stage) -> None:
         assert sent.comment == Markdown(markdown="Clear now.")
 
 
+@pytest.mark.before_release
 async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -271,6 +281,7 @@ async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
         await run.see("Mara Lindqvist requested changes")
 
 
+@pytest.mark.before_release
 async def test_update_from_main(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "Rotate")
@@ -284,6 +295,7 @@ async def test_update_from_main(stage: Stage) -> None:
         await run.until(lambda: len(run.gate.sent(change_requests.UpdateFromMain)) == 1, "update once")
 
 
+@pytest.mark.before_release
 async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -309,6 +321,7 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
         await run.see("Merged 5", "Show what a refused time looks like")
 
 
+@pytest.mark.before_release
 async def test_checks_older_than_five_seconds_are_made_again_before_anything_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -322,6 +335,7 @@ async def test_checks_older_than_five_seconds_are_made_again_before_anything_is_
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
 
+@pytest.mark.before_release
 async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -336,6 +350,7 @@ async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None
         assert not run.gate.sent(change_requests.Merge)
 
 
+@pytest.mark.before_release
 async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "retry", "schedule")
@@ -470,6 +485,7 @@ async def test_a_description_that_markdown_cannot_hold_is_not_edited_and_the_sub
         assert now.description == before
 
 
+@pytest.mark.before_release
 async def test_start_a_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
@@ -484,6 +500,7 @@ async def test_start_a_change_request(stage: Stage) -> None:
         await run.see("Drafts 3")
 
 
+@pytest.mark.before_release
 async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
@@ -494,6 +511,7 @@ async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
         await run.see("New change request in Harbour API", "aaaaaaaaaaaaaaaaaaaa")
 
 
+@pytest.mark.before_release
 async def test_only_mine(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")

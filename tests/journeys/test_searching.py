@@ -39,6 +39,7 @@ async def read_the_threads(run: Run) -> None:
     await run.press("g", "g")
 
 
+@pytest.mark.before_release
 async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_without_it(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
@@ -61,6 +62,7 @@ async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_w
         await run.see("Style guide", "If everything is a warning")
 
 
+@pytest.mark.before_release
 async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_their_titles(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -74,6 +76,7 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
         )
 
 
+@pytest.mark.before_release
 async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
@@ -87,6 +90,7 @@ async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stag
         assert len(pages) == len(set(pages)), "each is there once"
 
 
+@pytest.mark.before_release
 async def test_why_the_server_could_not_search_is_said_beside_what_was_found(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
@@ -95,6 +99,7 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
         await run.see("Searched only local copies (9", "The index is being painted", "Guilty. One comes")
 
 
+@pytest.mark.before_release
 async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_it(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.press("s", *"tide", "escape")
@@ -111,6 +116,7 @@ async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_
         assert run.app._exception is None
 
 
+@pytest.mark.before_release
 async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_on_and_says_where(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
@@ -125,6 +131,7 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
         await run.see("1 of 72 shown", "in a reply: Guilty.")
 
 
+@pytest.mark.before_release
 async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage) -> None:
     """The key bar is closed with the screen it is in: it cannot wait for that."""
     async with stage.play(start="content") as run:
@@ -137,6 +144,7 @@ async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage
         await run.press("j")
 
 
+@pytest.mark.before_release
 async def test_a_click_on_a_thread_that_was_found_goes_to_it(stage: Stage) -> None:
     """The search gets the click, and closes: it cannot wait for that either."""
     async with stage.play(start="comments") as run:
@@ -150,6 +158,7 @@ async def test_a_click_on_a_thread_that_was_found_goes_to_it(stage: Stage) -> No
         await run.see("HANDBOOK › Style guide", "I counted: Safety")
 
 
+@pytest.mark.before_release
 async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) -> None:
     async with stage.play() as run:
         pages = await run.ask(content.ListPages(at=SpaceRef(space_id="harbour-api")), MARA)
@@ -165,6 +174,7 @@ async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) ->
         assert len(run.gate.sent(urls.GetContent)) == 2
 
 
+@pytest.mark.before_release
 async def test_which_version_the_server_has_is_said_when_it_is_asked_for(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press(":", *"server version", "enter")

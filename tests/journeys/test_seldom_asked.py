@@ -35,6 +35,7 @@ async def on_a_block(run: Run, start: str) -> None:
         await run.press("enter")
 
 
+@pytest.mark.before_release("content")
 @pytest.mark.parametrize("start", ["content", "changes"])
 async def test_who_wrote_here_is_named_and_what_one_wrote_is_changed_and_taken_back(stage: Stage, start: str) -> None:
     async with stage.play(start=start) as run:
@@ -75,6 +76,7 @@ def with_another_organization(platform: Platform) -> None:
     store.put(f"/orgs/eastbank/members/{NOOR}", {"id": NOOR, "role": "admin"})
 
 
+@pytest.mark.before_release
 async def test_a_space_and_a_collection_are_moved_to_another_organization(stage: Stage) -> None:
     async with stage.play(NOOR, change=with_another_organization) as run:
         await make_space(run, "Almanac")
@@ -100,6 +102,7 @@ async def test_a_space_and_a_collection_are_moved_to_another_organization(stage:
         assert [each.title for each in (await run.ask(collections.List(at=TO), NOOR)).items] == ["Shelf"]
 
 
+@pytest.mark.before_release
 async def test_a_space_and_a_change_request_are_saved_as_pdf(stage: Stage) -> None:
     async with stage.play() as run:
         for name in ("space", "change request"):
@@ -112,6 +115,7 @@ async def test_a_space_and_a_change_request_are_saved_as_pdf(stage: Stage) -> No
         assert len(run.gate.sent(pdf.Get)) == 2
 
 
+@pytest.mark.before_release
 async def test_pages_are_imported_into_a_change_request_where_a_space_is_locked(stage: Stage, web: Web) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=near) as run:
@@ -166,6 +170,7 @@ def places(run: Run, kind: type[Any]) -> set[type[Any]]:
     return {type(each.at) for each in run.gate.passed if isinstance(each, kind)}
 
 
+@pytest.mark.before_release
 async def test_files_and_people_that_a_page_names_are_asked_for_where_it_is(stage: Stage) -> None:
     async with stage.play() as run:
         at = await propose_a_page(run)
@@ -179,6 +184,7 @@ async def test_files_and_people_that_a_page_names_are_asked_for_where_it_is(stag
         assert run.gate.sent(users.Get)
 
 
+@pytest.mark.before_release
 async def test_where_the_server_names_no_revision_what_a_change_request_holds_is_asked_for(stage: Stage) -> None:
     nameless = altered("/v1/spaces/[^/]+/change-requests/[^/]+", lambda answer: answer.pop("revision", None))
     async with stage.play(over=nameless) as run:

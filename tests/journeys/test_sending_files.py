@@ -87,6 +87,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         await run.hear("Changed Inter.")
 
 
+@pytest.mark.before_release
 async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR) as run:
         await make_space(run, "Almanac")

@@ -67,6 +67,7 @@ class Soak:
         await run.until(lambda: not self._opened.left(), f"leave nothing: {self._opened.left()}")
 
 
+@pytest.mark.before_release
 async def test_random_keys_leave_nothing(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         soak = Soak(run, 9)

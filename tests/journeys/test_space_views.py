@@ -84,6 +84,7 @@ async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage
     assert _first_line(written / "how-to/guides/webhooks/retries.md") == "# Retries"
 
 
+@pytest.mark.before_release
 async def test_an_export_under_way_is_stopped_and_nothing_of_it_stays(stage: Stage) -> None:
     kept = stage.folder / "kept"
     kept.mkdir()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
@@ -40,6 +42,7 @@ async def only(run: Run, *words: str) -> None:
     await run.press("enter")
 
 
+@pytest.mark.before_release
 async def test_rows_say_how_each_stands(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
@@ -81,6 +84,7 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
         await run.see("72 of 72", "4 Comments 72", "Open 72   My threads 3   Resolved 17   Review comments 4   All 93")
 
 
+@pytest.mark.before_release
 async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
@@ -91,6 +95,7 @@ async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -
         await run.see("✗ may conflict: Retries", "✗ outdated")
 
 
+@pytest.mark.before_release
 async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.press("]", "]")
@@ -106,6 +111,7 @@ async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage:
         )
 
 
+@pytest.mark.before_release
 async def test_an_approval_is_stale_as_soon_as_it_is_edited(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.until(lambda: "✓ Noor Haddad ·" in row(run, "#7  Show"), "see who approved")
@@ -117,6 +123,7 @@ async def test_an_approval_is_stale_as_soon_as_it_is_edited(stage: Stage) -> Non
         await run.until(lambda: "✓ Noor Haddad (outdated)" in row(run, "#7  Show"), "see that it is stale")
 
 
+@pytest.mark.before_release
 async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.until(lambda: "● 2 open" in row(run, "#1  Limpet"), "see its threads")
@@ -139,6 +146,7 @@ async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -
         await run.see("◐ Tomás Okafor  All of it reads well.")
 
 
+@pytest.mark.before_release
 async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         await run.see("7 of 7")
@@ -178,6 +186,7 @@ async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_kno
         await run.see("1 change request", "These are not for you.")
 
 
+@pytest.mark.before_release
 async def test_rows_that_are_not_seen_are_not_asked_for(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7", "○ your review requested")

@@ -42,6 +42,7 @@ async def write(run: Run, at: ChangeRequestRef, page: str, text: str) -> None:
     await run.ask(content.Edit(at=at, changes=(change,)), TOMAS)
 
 
+@pytest.mark.before_release
 async def test_the_block_is_put_into_the_composer_to_be_changed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
@@ -59,6 +60,7 @@ async def test_the_block_is_put_into_the_composer_to_be_changed(stage: Stage) ->
         assert sent.node
 
 
+@pytest.mark.before_release
 async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
@@ -142,6 +144,7 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
         assert (await the_page(run, at))[1] == before
 
 
+@pytest.mark.before_release
 async def test_where_the_block_was_edited_since_nothing_is_written_and_the_editor_is_offered(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)

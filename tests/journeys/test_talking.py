@@ -39,6 +39,7 @@ async def open_thread(run: Run) -> None:
     await run.see("1 of 3")
 
 
+@pytest.mark.before_release
 async def test_comment_on_a_block(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -154,6 +155,7 @@ async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
         assert kinds == [comments.CreateReply, comments.Update]
 
 
+@pytest.mark.before_release
 async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -170,6 +172,7 @@ async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: St
         await run.see("Never mind me.")
 
 
+@pytest.mark.before_release
 async def test_all_that_are_ticked_are_done_together_and_taken_back_together(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -186,6 +189,7 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
         await run.see("Open 72")
 
 
+@pytest.mark.before_release
 async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -207,6 +211,7 @@ async def test_a_comment_on_the_page_of_a_thread_is_written_from_the_list_of_thr
         await run.see("Open 73", "4 Comments 73")
 
 
+@pytest.mark.before_release
 async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("Open 72", "HANDBOOK › How a change becomes a page")
@@ -216,6 +221,7 @@ async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
         await run.see("HANDBOOK › How a change becomes a page")
 
 
+@pytest.mark.before_release
 async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -229,6 +235,7 @@ async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: St
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
 
 
+@pytest.mark.before_release
 async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -238,12 +245,14 @@ async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so
         await run.see("THREADS  3 open")
 
 
+@pytest.mark.before_release
 async def test_with_nothing_to_undo_undo_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("u")
         await run.hear("Nothing to undo.")
 
 
+@pytest.mark.before_release
 async def test_a_draft_survives_closing_the_composer(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -257,6 +266,7 @@ async def test_a_draft_survives_closing_the_composer(stage: Stage) -> None:
         await run.see("Half a thought", "draft")
 
 
+@pytest.mark.before_release
 async def test_a_draft_survives_quitting_the_app_with_the_composer_open(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -274,6 +284,7 @@ async def test_a_draft_survives_quitting_the_app_with_the_composer_open(stage: S
         await run.see("Write a comment")
 
 
+@pytest.mark.before_release
 async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -297,6 +308,7 @@ async def open_at_end(run: Run) -> None:
     run.gate.open()
 
 
+@pytest.mark.before_release
 async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_app_ends(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -345,6 +357,7 @@ async def on_quickstart_again(run: Run) -> None:
     await run.see("› Quickstart", "THREADS  3 open", HERE)
 
 
+@pytest.mark.before_release
 async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(stage: Stage) -> None:
     def edited(platform: Platform) -> None:
         threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
@@ -365,6 +378,7 @@ async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(s
         await run.see("Outdated: the block was edited. Its text was:", "┊ The water was 3.412 m above the datum.")
 
 
+@pytest.mark.before_release
 async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
@@ -399,6 +413,7 @@ async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(
         assert ["sloth" in signs[0], "hedgehog" in signs[1], "agreed" in signs[2]] == [True] * 3, signs
 
 
+@pytest.mark.before_release
 async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) -> None:
     async with stage.play(quick_replies=("Fixed, thank you.", "\x1b[31m[@click=app.quit]x[/]")) as run:
         await on_quickstart(run)
@@ -414,6 +429,7 @@ async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) 
         assert sent.body.markdown == "Done 🎉 Fixed, thank you."
 
 
+@pytest.mark.before_release
 async def test_where_a_thread_of_a_change_request_is_is_shown_with_the_cursor_on_it(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")

@@ -54,6 +54,7 @@ async def at_rest(run: Run, pane: Reader) -> Region:
     return places[-1]
 
 
+@pytest.mark.before_release("size0", "size2")
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_thread_stands_beside_its_words_on_a_page(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
@@ -81,6 +82,7 @@ async def test_a_thread_stands_beside_its_words_on_a_page(stage: Stage, size: tu
         assert pane.cursor.region.y == on_line or is_at_end(pane), "it stays where it can"
 
 
+@pytest.mark.before_release("size0", "size2")
 @pytest.mark.parametrize("size", SIZES[:3])
 async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -94,6 +96,7 @@ async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tu
         assert not isinstance(run.app.screen, ThreadSheet)
 
 
+@pytest.mark.before_release
 async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.press("slash", *"refused", "enter", "enter")

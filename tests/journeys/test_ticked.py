@@ -35,6 +35,7 @@ def under_cursor(run: Run) -> str:
     return str(run.app.screen.rows.item.comment.id)  # type: ignore[attr-defined]  # it is the list of threads
 
 
+@pytest.mark.before_release
 @pytest.mark.parametrize("key", ["c", "D"])
 async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_cursor(stage: Stage, key: str) -> None:
     async with stage.play(start="comments") as run:
@@ -51,6 +52,7 @@ async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_
         assert sorted(resolved) == (sorted(wanted) if key == "D" else [])
 
 
+@pytest.mark.before_release
 async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_them(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await three_ticked(run)
@@ -69,6 +71,7 @@ async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_t
         await run.see("Reply to Yuki Tanabe", "Write a comment")
 
 
+@pytest.mark.before_release
 async def test_a_reply_begun_for_one_thread_outlives_one_to_several(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -93,6 +96,7 @@ async def test_a_reaction_goes_to_all_that_are_ticked(stage: Stage) -> None:
         assert sorted(op.comment_id for op in run.gate.sent(comments.Update)) == sorted(wanted)
 
 
+@pytest.mark.before_release
 async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
@@ -113,6 +117,7 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
         assert "threads" not in run.text.split("Reply to ")[1].split("\n")[0]
 
 
+@pytest.mark.before_release
 async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -125,6 +130,7 @@ async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage:
         assert under_cursor(run) == order[8]
 
 
+@pytest.mark.before_release
 async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -146,6 +152,7 @@ async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
         assert under_cursor(run) == first
 
 
+@pytest.mark.before_release
 async def test_undo_of_what_was_said_on_a_page_goes_to_that_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
@@ -162,6 +169,7 @@ async def test_undo_of_what_was_said_on_a_page_goes_to_that_page(stage: Stage) -
         await run.see("› Quickstart", "THREADS  2 open")
 
 
+@pytest.mark.before_release
 async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
@@ -177,6 +185,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
         await run.see("Approve #")
 
 
+@pytest.mark.before_release
 async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await three_ticked(run)
@@ -196,6 +205,7 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
         assert len(run.gate.sent(comments.CreateReply)) == 6
 
 
+@pytest.mark.before_release
 async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await three_ticked(run)
@@ -219,6 +229,7 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
         await run.see("Reply to Yuki Tanabe", "Done.")
 
 
+@pytest.mark.before_release
 async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -236,6 +247,7 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
         await run.gone("FAILED")
 
 
+@pytest.mark.before_release
 async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -260,6 +272,7 @@ async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: S
         assert len(run.gate.sent(comments.Update)) == 24
 
 
+@pytest.mark.before_release
 async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -280,6 +293,7 @@ async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage
         assert [op.resolved for op in run.gate.sent(comments.Update)] == [True, False]
 
 
+@pytest.mark.before_release
 async def test_many_resolved_at_once_cost_a_write_each_and_a_handful_of_reads(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await tick_many(run)
@@ -299,6 +313,7 @@ async def test_many_resolved_at_once_cost_a_write_each_and_a_handful_of_reads(st
         assert sum(reads.values()) - reads["Get"] <= 2 * len(places) + 3, reads
 
 
+@pytest.mark.before_release
 async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_undo_takes_the_others_back(
     stage: Stage,
 ) -> None:

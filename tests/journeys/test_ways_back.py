@@ -14,6 +14,7 @@ def row(run: Run) -> str:
     return next(line.strip() for line in run.lines if line.startswith("▌"))
 
 
+@pytest.mark.before_release
 async def test_q_leads_from_a_thread_beside_the_list_back_to_its_row(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -27,6 +28,7 @@ async def test_q_leads_from_a_thread_beside_the_list_back_to_its_row(stage: Stag
         assert run.app.return_value is None
 
 
+@pytest.mark.before_release
 async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -41,6 +43,7 @@ async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(s
         await run.until(lambda: run.app.return_value is not None, "quit at the top")
 
 
+@pytest.mark.before_release
 async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
@@ -68,6 +71,7 @@ async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from
         assert row(run) == before
 
 
+@pytest.mark.before_release
 async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
@@ -85,6 +89,7 @@ async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: 
         await run.gone("16 results")
 
 
+@pytest.mark.before_release
 async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
@@ -112,6 +117,7 @@ async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None
         await run.hear("You cannot go forward any further.")
 
 
+@pytest.mark.before_release
 async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
@@ -127,6 +133,7 @@ async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> 
         await run.see("› Welcome")
 
 
+@pytest.mark.before_release
 async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -141,6 +148,7 @@ async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
     assert len(run.gate.sent(comments.Update)) == 1
 
 
+@pytest.mark.before_release("comments", "content", "inbox")
 @pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
 async def test_the_second_q_in_the_list_of_a_view_quits(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:

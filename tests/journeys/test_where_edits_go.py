@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
@@ -37,6 +39,7 @@ async def newest(run: Run) -> ChangeRequest:
     return max(found.items, key=lambda each: each.number)
 
 
+@pytest.mark.before_release
 async def test_in_no_change_request_a_new_one_is_offered_first(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
@@ -47,6 +50,7 @@ async def test_in_no_change_request_a_new_one_is_offered_first(stage: Stage) -> 
         assert any(each.startswith("#6 ") for each in others), "one's own can still be chosen"
 
 
+@pytest.mark.before_release
 async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_until_it_is_merged(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
@@ -73,6 +77,7 @@ async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_unt
         assert not any(each.startswith(f"#{made.number} ") for each in offered(run))
 
 
+@pytest.mark.before_release
 async def test_one_that_was_archived_is_no_default(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
@@ -85,6 +90,7 @@ async def test_one_that_was_archived_is_no_default(stage: Stage) -> None:
         assert offered(run)[0] == "New change request"
 
 
+@pytest.mark.before_release
 async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_their_name(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "enter")
@@ -101,6 +107,7 @@ async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_the
         assert offered(run)[0] == "#7 Show what a refused time looks like"
 
 
+@pytest.mark.before_release
 async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "ctrl+n")
@@ -114,6 +121,7 @@ async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> No
         assert offered(run)[0] == "#9 Say what a surge is"
 
 
+@pytest.mark.before_release
 async def test_in_a_change_request_nothing_is_asked(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "enter")

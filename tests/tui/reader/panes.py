@@ -1,4 +1,4 @@
-"""An app with nothing but one pane, and what was said to it."""
+"""An app with one pane, for tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ P = TypeVar("P", bound=Reader)
 
 
 class PaneApp(App[None], Generic[P]):
-    """Shows one pane, and keeps the messages it sent and the sentences it explained."""
+    """App with one pane. It records the messages of the pane and the explained sentences."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:
         super().__init__()
@@ -58,34 +58,34 @@ class PaneApp(App[None], Generic[P]):
 
 
 def screen(pane: Reader) -> str:
-    """What the pane shows."""
+    """Return the text of the pane."""
     return "\n".join(strip.text.rstrip() for strip in (pane.render_line(y) for y in range(pane.size.height)))
 
 
 async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
-    """Wait until the thread has laid out all of the pane."""
+    """Wait until the thread has laid out all units of the pane."""
     while pane.virtual_lines.unset:
         await pilot.pause()
 
 
 async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
-    """Wait until a diff has all its units."""
+    """Wait until all units of a diff are built."""
     await pilot.pause()
     while pane.contents.builder.is_building:
         await pilot.pause()
 
 
 def bar_column(pane: Reader) -> list[str]:
-    """The lines that have the cursor's bar."""
+    """Return the lines with the cursor bar."""
     rows = [row.strip() for row in screen(pane).split("\n")]
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
 
 
 def wanted(app: PaneApp[P]) -> list[str]:
-    """The words of the blocks whose threads were asked for."""
+    """Return the text of the blocks whose threads were requested."""
     return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
 
 
 def links(app: PaneApp[P]) -> list[tuple[str, bool]]:
-    """Which links were followed, and whether outside."""
+    """Return the followed links, each with True if it was opened in the browser."""
     return [(each.href, each.outside) for each in app.said if isinstance(each, LinkFollowed)]

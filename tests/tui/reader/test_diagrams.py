@@ -1,4 +1,4 @@
-"""Diagrams: drawn by a program that can be ended, and shown as their source when they are not."""
+"""Diagrams: drawn by a child process with limits, or shown as source."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ENDLESS = """flowchart RL
     M18["S"] --> M1 & M17 & M16
     M2 --> M0 & M5 & M9
 """
-"""Takes the library minutes."""
+"""A diagram that the drawing library needs minutes for."""
 
 
 def block_of(markdown: str) -> Block:
@@ -57,7 +57,7 @@ def setting(*, look: Styles | None = None) -> LayoutContext:
 
 
 async def drawn(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
-    """A diagram as it is set once it was found."""
+    """Return the lines of a diagram after it was drawn."""
     here, block = setting(look=look), block_of(markdown)
     render_block(here, block, width)
     assert here.deferred is not None

@@ -20,7 +20,7 @@ NEW = "\n\n".join(
 
 
 def row_of(app: PaneApp[DiffView], text: str) -> int:
-    """The row `text` stands in."""
+    """Return the row that contains `text`."""
     return next(number for number, row in enumerate(screen(app.pane).split("\n")) if text in row)
 
 

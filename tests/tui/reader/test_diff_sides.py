@@ -1,4 +1,4 @@
-"""Both sides of a diff: beside one another, on their own, under the cursor, and with their threads."""
+"""Layouts of a diff, the cursor on either side, and threads."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def view_app() -> PaneApp[DiffView]:
 
 
 def side(app: PaneApp[DiffView]) -> str:
-    """The side the cursor is on."""
+    """Return the side of the selected block."""
     return app.pane.block_commands.side
 
 

@@ -1,4 +1,4 @@
-"""The diff view under the fingers, and how changes look."""
+"""The diff view: keys, and how changes look."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ THREAD = ThreadSummary(
 
 
 def key_of(text: str) -> str:
-    """The key of the block that begins with `text`."""
+    """Return the key of the block that begins with `text`."""
     return next(block.key for block in parse(AFTER).walk() if block.plain().startswith(text) and not block.children)
 
 
@@ -331,7 +331,7 @@ async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) 
 
         for _ in range(200):
             both = ("return", look.accent + look.add_line), ("2", look.warning + look.add_line + look.add_word)
-            if all(each in pieces() for each in both):  # one block of code may have its colours before the other
+            if all(each in pieces() for each in both):  # The colors of the two code blocks arrive one after the other.
                 break
             await pilot.pause(0.02)
         found = {text: style for text, style in pieces() if text.strip()}
@@ -363,7 +363,7 @@ def test_hunks_of_source_are_changes() -> None:
 
 
 async def has_lines(pane: DiffView) -> None:
-    """First a pane that is shown again has room, then lines."""
+    """A pane that is shown again has a width before it has lines."""
     for _ in range(200):
         await asyncio.sleep(0.01)
         if not pane.is_outdated and len(pane.virtual_lines) == len(pane.contents.built.units):
@@ -372,7 +372,7 @@ async def has_lines(pane: DiffView) -> None:
 
 
 async def test_requested_thread_is_selected_once_pane_has_width() -> None:
-    """A thread may be asked for while the pane is hidden: nothing is set then."""
+    """A thread may be requested while the pane is hidden and has no lines."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.display = False
@@ -393,7 +393,7 @@ async def test_requested_thread_is_selected_once_pane_has_width() -> None:
 
 
 async def test_diff_stays_visible_while_pane_has_no_width() -> None:
-    """A pane that is hidden keeps the lines it had: other units that were made meanwhile are not theirs."""
+    """A hidden pane keeps its lines, although other units were built meanwhile."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.show(compare(BEFORE, AFTER), key="p")
@@ -408,7 +408,7 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
         pane.display = True
         await has_lines(pane)
         assert pane.navigation.select_thread("t1")
-        for _ in range(8):  # also when something asks where it is, after it is shown and before it hears of that
+        for _ in range(8):  # The position may also be read between showing and the resize event.
             pane.display = False
             await pilot.pause()
             pane.contents.builder.build()

@@ -49,7 +49,7 @@ def test_every_construct_fits_its_width(width: int, look: str) -> None:
 
 
 def test_tabs_take_their_displayed_width() -> None:
-    # A terminal goes to its own next span at one, over the border of the box.
+    # A terminal moves to its next tab stop, over the border of the box.
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):

@@ -43,13 +43,13 @@ Behind it.
 
 Last words.
 """
-NO_ADDRESS: Any = 7
 FAILS = "The words that fail."
-"""Of a link whose address is a number: it can be found and told, but not set."""
+NO_ADDRESS: Any = 7
+"""Number instead of a URL: such a link is parsed, but fails to render."""
 
 
 def broken(source: str = SOURCE) -> Document:
-    """The page, with words in its hint that fail."""
+    """Return a page with a hint whose text fails to render."""
     document = parse(source)
 
     def with_fault(block: Block) -> Block:

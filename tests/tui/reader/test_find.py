@@ -1,4 +1,4 @@
-"""The find line, its keys, and what one sees of the page beside it."""
+"""The find bar: its keys, and the rows it covers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = "\n\n".join(f"paragraph {number} of many" for number in range(40))
 
 
 class Beside(PaneApp[PageView]):
-    """A pane that is narrower than the screen."""
+    """App with a pane that is narrower than the screen."""
 
     def compose(self) -> ComposeResult:
         self.pane.styles.width = 30
@@ -22,7 +22,7 @@ class Beside(PaneApp[PageView]):
 
 
 def foot(app: PaneApp[PageView]) -> str:
-    """The last row."""
+    """Return the last row."""
     return screen(app.pane).split("\n")[-1].strip()
 
 

@@ -1,4 +1,4 @@
-"""Letters at what can be opened."""
+"""Link hints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MANY = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24)
 
 
 def style_at(pane: Reader, text: str) -> Style:
-    """How the first cell of `text` looks on the pane."""
+    """Return the style of the first cell of `text` in the pane."""
     for y in range(pane.size.height):
         strip = pane.render_line(y)
         if (at := strip.text.find(text)) >= 0:

@@ -38,9 +38,9 @@ from tests.calls import Calls
 from tests.tui.reader.panes import PaneApp, diff_made, laid_out, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000
-"""Of a unit: some of their lines hold little but a letter each, others little but the bars of what they stand in."""
+"""Maximum numbers of lines and of pieces of a unit. Some lines contain a single letter, or only the bars of blocks."""
 WHOLE = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
-"""Pages that are many blocks, or a block whose weight is not in its words."""
+"""Pages of many blocks, or of one block with little text."""
 LOOK = Styles.plain()
 _WORD = re.compile(r"\w+")
 
@@ -169,7 +169,7 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
 
 
 def _stretch(count: int) -> UnchangedRange:
-    """Blocks that are the same on both sides, every seventh a heading."""
+    """Return unchanged blocks, every seventh a heading."""
     news = [Block("paragraph" if at % 7 else "heading", text=f"{at}", key=f"{at}") for at in range(count)]
     firsts = [first for at in range(0, count, 7) for first in (at, at + 1)]
     places: list[tuple[str, ...]] = [() if first % 7 == 0 else (f"under {first - 1}",) for first in firsts]
@@ -282,7 +282,7 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     lines = page.split("\n")
     lines[len(lines) // 2] += " x"
     compared = compare(page, "\n".join(lines))
-    if name == "code of tabs":  # which is cut when it is compared
+    if name == "code of tabs":  # Diffs split this block differently.
         (entry,) = compared.diff.entries
         assert isinstance(entry, Changed)
         assert list(recent_entries(entry)) == list(recent_entries(entry))
@@ -320,7 +320,7 @@ def test_units_at_line_returns_few_units(name: str) -> None:
 
 
 class _Named(str):
-    """A name that knows how often names were looked up."""
+    """Name that counts how often it is hashed."""
 
     looked_up = 0
 

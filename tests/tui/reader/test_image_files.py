@@ -1,4 +1,4 @@
-"""Pictures made scale_image: within bounds, whatever their files hold."""
+"""Images: decoded and scaled within limits, whatever their files contain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def file_of(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 
 
 def lying(width: int, height: int) -> bytes:
-    """A PNG that says it is larger than it is."""
+    """Return a PNG whose header claims more pixels than the file has."""
     data = bytearray(file_of(Image.new("RGB", (10, 10))))
     data[16:24] = struct.pack(">II", width, height)
     data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))

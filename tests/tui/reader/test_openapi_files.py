@@ -1,4 +1,4 @@
-"""Reading what a file describes: JSON or YAML of strangers, in a program of its own."""
+"""OpenAPI files: untrusted JSON or YAML, parsed by a child process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_invalid_specification_file_explains(content: bytes, said: str) ->
 
 
 async def test_slow_specification_is_stopped() -> None:
-    """As much as is parse_file at all, in the form that takes longest."""
+    """Return the longest file that is accepted, in the form that takes longest to parse."""
     found = await parse_file(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
     assert found.trouble == "Could not read a.yaml: the file takes too much time or memory to read."
 

@@ -1,4 +1,4 @@
-"""A long page is shown before it is read."""
+"""Pages that are shown before they are completely parsed."""
 
 from __future__ import annotations
 

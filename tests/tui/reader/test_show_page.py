@@ -1,4 +1,4 @@
-"""Pages as they are shown."""
+"""Snapshots of pages."""
 
 from __future__ import annotations
 

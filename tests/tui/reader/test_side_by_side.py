@@ -1,4 +1,4 @@
-"""Cards and columns: each card, and each block of a column, is a span of its own."""
+"""Cards and columns: each card and each block of a column is selectable."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Right words.
 
 
 def bars(pane: PageView) -> list[tuple[int, int]]:
-    """The row and cell of each piece of the bar."""
+    """Return the row and the cell of each part of the cursor bar."""
     rows = screen(pane).split("\n")
     return [(number, row.index("▌")) for number, row in enumerate(rows) if "▌" in row]
 

@@ -1,4 +1,4 @@
-"""Long blocks that are set in slices look as they do in the whole."""
+"""Long blocks are laid out in slices, and look as if they were not."""
 
 import pytest
 from rich.style import Style
@@ -121,7 +121,7 @@ def test_blocks_are_selected_not_slices(page: str) -> None:
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert all(whole_block(part) is block for part in parts)
     leaves = {each.key for part in parts for each in part.walk() if not each.children}
-    stands_within = block.kind != "prompt"  # that is one text
+    stands_within = block.kind != "prompt"  # A prompt is one text.
     assert leaves >= {each.key for each in block.walk() if not each.children and each.kind != "tab" and stands_within}
 
 

@@ -1,4 +1,4 @@
-"""Tables row by row: standing on a row, opening it, copying it, and the head that stays while a long one scrolls."""
+"""Tables: select, open and copy a row, and the sticky head."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_column_width_is_kept_when_columns_shrink(width: int) -> None:
 
 
 def starts(markdown: str, width: int) -> list[int]:
-    """Where the columns of a table begin, by the words of its head."""
+    """Return the first column of each table column, by the word in its head."""
     head = lay_out(parse(markdown).blocks, width, Styles.plain()).lines[0].text
     return [head.index(word) for word in head.split()]
 

@@ -1,4 +1,4 @@
-"""Links called by what they lead to."""
+"""Links with the titles of their targets."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ async def test_position_is_restored() -> None:
 
 
 async def shows(pilot: Pilot[None], pane: PageView, words: str) -> None:
-    """Wait until `words` are on show."""
+    """Wait until the screen contains `words`."""
     async with asyncio.timeout(10):
         while words not in screen(pane):
             await pilot.pause(0.005)

@@ -1,4 +1,4 @@
-"""Each construct of a page, at three widths, as text."""
+"""Each construct of a page as text, at three widths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = sorted(path.stem for path in PAGES.glob("*.md"))
 
 
 def set_page(name: str, width: int, look: Styles) -> Layout:
-    """A page as the page view sets it in a pane of that width."""
+    """Return a page as the page view lays it out in a pane of `width` cells."""
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     return lay_out(parse(markdown).blocks, min(76, width - 6), look, room=width - 6)
 

@@ -1,4 +1,4 @@
-"""Threads at the blocks of a page: their marks, going to them, opening them."""
+"""Threads of a page: marks, navigation and opening."""
 
 from __future__ import annotations
 

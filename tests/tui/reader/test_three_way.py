@@ -1,4 +1,4 @@
-"""Both sides of a conflict as they look, and going through them."""
+"""The conflict view: layout of both sides, and navigation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ MARKED = read_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\
 
 
 class Shown:
-    """A pane with a page in conflict."""
+    """App with a page that has conflicts."""
 
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main

@@ -1,4 +1,4 @@
-"""The page view under the fingers."""
+"""The page view: keys and messages."""
 
 from __future__ import annotations
 

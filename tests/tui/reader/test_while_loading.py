@@ -31,7 +31,8 @@ OTHER = PAGE.replace("a little", "much more")
 
 
 class HeldLoader(PageLoader):
-    """Reads no more than the first screen of a page while it is held, or nothing if it is held from the beginning."""
+    """Loader that parses only the first screen of a page while `held`, or nothing while
+    `is_held_from_the_beginning`."""
 
     held = True
     is_held_from_the_beginning = False
@@ -45,7 +46,7 @@ class HeldLoader(PageLoader):
 
 
 class HeldPage(PageView):
-    """A page of which only the first screen is read while its loader is held."""
+    """Page view that shows only its first screen while its loader is held."""
 
     loader: HeldLoader
 
@@ -55,7 +56,7 @@ class HeldPage(PageView):
 
 
 class LaterApp(PaneApp[P]):
-    """One pane on a screen that copies as soon as it can."""
+    """App with a pane on a screen that copies text once it is collected."""
 
     def get_default_screen(self) -> Screen[Any]:
         return CopiesWhenReady(id="_default")
@@ -65,7 +66,7 @@ class LaterApp(PaneApp[P]):
 async def begun(
     markdown: str = PAGE, *, size: tuple[int, int] = (80, 20), blocks: int = 12
 ) -> AsyncIterator[tuple[PaneApp[HeldPage], Pilot[None]]]:
-    """A page of which so many blocks are on show."""
+    """Yield an app that shows the first blocks of a page that is still loading."""
     app = LaterApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_loading, "FIRST_BLOCKS", blocks)
@@ -79,7 +80,7 @@ async def begun(
 
 
 async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
-    """Let the page be read to its end."""
+    """Let the loader finish, and wait until the page is complete."""
     app.pane.loader.held = False
     while app.pane.loader.is_loading:
         await pilot.pause()
@@ -87,7 +88,7 @@ async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
 
 
 async def shown(pane: PageView, pilot: Pilot[Any]) -> str:
-    """What a pane shows that was hidden."""
+    """Show a hidden pane, and return its text."""
     pane.display = True
     for _ in range(200):
         await pilot.pause(0.01)
@@ -247,7 +248,7 @@ LATER = "Octavo will copy the selection when it is fully loaded."
 
 
 async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
-    """Ask for a copy of all of a page of which only the beginning is there."""
+    """Select and copy all of a page that is still loading."""
     app.pane.text_select_all()
     await pilot.press("ctrl+c")
     assert app.explained == [LATER]
@@ -495,7 +496,7 @@ async def test_restore_happens_unless_heading_is_requested() -> None:
 
 
 async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> ReadingPosition:
-    """Read a page, and leave it far down with the bar on a paragraph."""
+    """Show a page, scroll far down, select a paragraph, and show another page."""
     await read(app, pilot)
     app.pane.navigation.go_to_anchor("section-70")
     await pilot.press(")")

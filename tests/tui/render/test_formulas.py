@@ -95,6 +95,7 @@ def test_commands_have_the_signs_the_library_knows() -> None:
     assert format_inline(r"\Longrightarrow \hslash \gtrsim \varkappa \nowhere") == "⟹ ℏ ≳ ϰ nowhere"
     assert format_inline(r"P \approx -3.58 \rarr x \isin \reals \sdot \infin") == "P ≈ -3.58 → x ∈ ℝ ⋅ ∞"
     assert format_inline(r"\lang a\rang \hArr b \sube c \Larr \empty") == "⟨a⟩ ⇔ b ⊆ c ⇐ ∅"
+    assert format_inline(r"x \in \Reals \Darr \Uarr \varGamma") == "x ∈ ℝ⇓⇑Γ"
     assert format_inline(r"\hat{y} \mathbb{E}[X] \not\in \vec v") == "ŷ 𝔼[X] ∉ v⃗"
 
 

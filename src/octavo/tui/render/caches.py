@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -39,6 +39,21 @@ class RecentResults(Generic[Thing, Result]):
             while len(self._known) > _CAPACITY:
                 self._known.pop(next(iter(self._known)), None)
         return found
+
+
+def stream_cached(
+    cache: RecentResults[Thing, list[Result]], owner: Thing, split: Callable[[Thing], Iterable[Result]]
+) -> Iterator[Result]:
+    """Yield the pieces of an object while they are made. Pieces of an object that has several are cached."""
+    if (known := cache.get(owner)) is not None:
+        yield from known
+        return
+    found: list[Result] = []
+    for piece in split(owner):
+        found.append(piece)
+        yield piece
+    if len(found) > 1:
+        cache.put(owner, found)
 
 
 K = TypeVar("K", bound=Hashable)

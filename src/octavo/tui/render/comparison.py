@@ -26,7 +26,7 @@ from octavo.documents.diff_model import (
 )
 from octavo.documents.diff_text import SourceHunk, source_diff
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
-from octavo.tui.render.caches import RecentResults
+from octavo.tui.render.caches import RecentResults, stream_cached
 from octavo.tui.render.code import code_size
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.tables import sample_rows
@@ -120,15 +120,7 @@ def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
 
 def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
     """Yield the slices of a change, and cache those of long changes."""
-    if (known := _recent_entries.get(entry)) is not None:
-        yield from known
-        return
-    found: list[Entry] = []
-    for piece in _split_entry(entry):
-        found.append(piece)
-        yield piece
-    if len(found) > 1:
-        _recent_entries.put(entry, found)
+    return stream_cached(_recent_entries, entry, _split_entry)
 
 
 def source_units(lines: Sequence[LineChange], count: int) -> Iterator[DiffUnit]:
@@ -311,17 +303,9 @@ def _is_long(text: str) -> bool:
     return len(text) > 2 * SLICE_COST
 
 
-_kept: RecentResults[Block, list[Block]] = RecentResults()
+_recent_slices: RecentResults[Block, list[Block]] = RecentResults()
 
 
 def recent_slices(block: Block) -> Iterator[Block]:
     """Yield the slices of a block, and cache those of long blocks for the next use."""
-    if (known := _kept.get(block)) is not None:
-        yield from known
-        return
-    found: list[Block] = []
-    for piece in split_block(block):
-        found.append(piece)
-        yield piece
-    if len(found) > 1:
-        _kept.put(block, found)
+    return stream_cached(_recent_slices, block, split_block)

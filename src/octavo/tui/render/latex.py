@@ -32,9 +32,11 @@ _ARGUMENTS = {
 _ENVIRONMENTS = {"{": "array alignat alignedat", "[": "aligned gathered"}
 _HTML_NAMES = (
     "rarr larr lrarr harr uarr darr Rarr Larr Lrarr Harr rArr lArr lrArr hArr uArr dArr infin alef sub sube supe isin exist "
-    "empty reals natnums cnums Complex real plusmn sdot ang and or lang rang thetasym weierp bull sect"
+    "empty reals natnums cnums Complex real plusmn sdot ang and or lang rang thetasym weierp bull sect Darr Uarr Reals "
+    "alefsym clubs diamonds hearts spades Dagger varGamma varDelta varTheta varLambda varXi varPi varSigma varUpsilon varPhi "
+    "varPsi varOmega"
 )
-"""Commands of KaTeX that are named after HTML entities."""
+"""Commands of KaTeX that the library does not know, most of them named after HTML entities."""
 _SIGNS = {
     "ne": "≠",
     "iff": "⇔",
@@ -70,7 +72,7 @@ _SIGNS = {
     "R": "ℝ",
     "N": "ℕ",
     "Z": "ℤ",
-    **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§", strict=True)),
+    **dict(zip(_HTML_NAMES.split(), "→←↔↔↑↓⇒⇐⇔⇔⇒⇐⇔⇔⇑⇓∞ℵ⊂⊆⊇∈∃∅ℝℕℂℂℜ±⋅∠∧∨⟨⟩ϑ℘•§⇓⇑ℝℵ♣♢♡♠‡ΓΔΘΛΞΠΣΥΦΨΩ", strict=True)),
 }
 """Characters of commands that the library does not know, or maps to characters that few fonts have."""
 _ESCAPED = re.compile(r"(?<![A-Za-z]{2})\\_|\\_(?![A-Za-z]{2})")
