@@ -1,4 +1,4 @@
-"""Layout in the thread: lays out the units of a pane before they scroll into view."""
+"""Layout that no key waits for: in the thread before units scroll into view, and again when deferred content arrives."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
     from octavo.tui.render.unit_layout import LaidUnits
 
+Missing = list[tuple[AsyncCache[Any, Any], Any]]
+"""Deferred content: the cache that loads it, and its key."""
 FEW_LINES = 300
 """Pages with fewer lines are laid out without the thread."""
 
 
 class BackgroundLayout:
-    """Lays out the units of a pane that were not visible yet."""
+    """Lays out units before they are visible, and again when deferred content such as link titles arrives."""
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
@@ -34,6 +36,8 @@ class BackgroundLayout:
         self._work: polite_thread.Work | None = None
         self._virtual_lines: VirtualLines[Any] | None = None
         """Lines that the thread works on."""
+        self._missing: dict[int, Missing] = {}
+        """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
 
     @property
     def is_busy(self) -> bool:
@@ -59,7 +63,10 @@ class BackgroundLayout:
         if laid is not None and laid.layout is not layout:
             laid = None  # The width or the theme has changed since.
         contents.margin, contents.line_width, self._layout = layout.margin, layout.measure, layout
-        render = contents.unit_renderer(layout, laid)
+        render, self._missing = layout.renderer_with(layout.sources), {}
+        if layout.sources is not None:
+            self._missing = {**laid.missing} if laid is not None else {}
+            render = self._recording(render, layout.sources, self._missing)
         return VirtualLines(contents.units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lay_out_short(self) -> None:
@@ -102,7 +109,7 @@ class BackgroundLayout:
     def take(self, laid: LaidUnits, more: Sequence[Any] = ()) -> None:
         """Use the units that a thread laid out, and append the units `more`."""
         if laid.layout is self._layout:
-            self.pane.contents.laid_out(laid)
+            self._missing |= {unit: missing for unit, missing in laid.missing.items() if unit not in self._missing}
         else:
             laid = laid._replace(heights={}, lines={})  # The width or the theme has changed since.
         self.pane.virtual_lines.extend(more, laid)
@@ -110,23 +117,12 @@ class BackgroundLayout:
         if more:
             self.pane.repaint()
 
+    # Deferred content
 
-class DeferredLoader:
-    """Requests deferred content of the visible units of a pane."""
-
-    def __init__(self, pane: Reader) -> None:
-        self.pane = pane
-        self._missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]] | None = None
-        """Deferred content that each unit lacked when it was laid out, by the identity of the unit."""
-
-    def recording_renderer(
-        self, deferred: DeferredContent, render: Callable[[Any], list[Line]], laid: LaidUnits | None
+    def _recording(
+        self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that lays out a unit with `render` and records the deferred content it lacks.
-
-        `laid` has the units that a thread laid out, with the content they lack."""
-        missing = {**laid.missing} if laid is not None else {}
-        self._missing = missing
+        """Return a function that lays out a unit with `render` and records the deferred content it lacks."""
 
         def render_and_record(unit: Any) -> list[Line]:
             deferred.take_missing()
@@ -137,42 +133,37 @@ class DeferredLoader:
 
         return render_and_record
 
-    def add_missing(self, missing: dict[int, list[tuple[AsyncCache[Any, Any], Any]]]) -> None:
-        """Record the deferred content that units from the thread lack."""
-        if self._missing is not None:
-            self._missing.update({unit: lacks for unit, lacks in missing.items() if unit not in self._missing})
-
-    def request_visible(self, deferred: DeferredContent) -> None:
+    def request_deferred(self) -> None:
         """Request the deferred content of the visible units."""
-        if not self._missing or not self.pane.is_running:
+        pane = self.pane
+        if not self._missing or self._layout is None or self._layout.sources is None or not pane.is_running:
             return
-        for unit in {row[0] for row in self.pane.painter.visible_rows}:
-            for late, key in self._missing.get(id(self.pane.virtual_lines.units[unit]), ()):
-                late.request(key)
-        for late in deferred:
-            if late.has_requests:
-                self.pane.run_worker(self._load(late), group="late")
+        for unit in {row[0] for row in pane.painter.visible_rows}:
+            for cache, key in self._missing.get(id(pane.virtual_lines.units[unit]), ()):
+                cache.request(key)
+        for cache in self._layout.sources:
+            if cache.has_requests:
+                pane.run_worker(self._load(cache), group="late")
 
-    async def _load(self, late: AsyncCache[Any, Any]) -> None:
-        while await late.load_requested():
-            if self._missing is None:
-                return
-            virtual_lines = self.pane.virtual_lines
-            total = virtual_lines.total
+    async def _load(self, cache: AsyncCache[Any, Any]) -> None:
+        """Load requested content, and lay out the units that lacked it."""
+        pane = self.pane
+        while await cache.load_requested():
+            virtual_lines, total = pane.virtual_lines, pane.virtual_lines.total
             affected = {
                 unit
                 for unit, missing in self._missing.items()
-                if any(source is late and late.knows(key) for source, key in missing)
+                if any(source is cache and cache.knows(key) for source, key in missing)
             }
-            for unit, each in enumerate(virtual_lines.units) if affected else ():
-                if id(each) in affected:
-                    self._missing.pop(id(each))
-                    virtual_lines.forget(unit)
-            for unit in {row[0] for row in self.pane.painter.visible_rows if row[0] < len(virtual_lines)}:
-                virtual_lines.lines(unit)
+            for index, unit in enumerate(virtual_lines.units) if affected else ():
+                if id(unit) in affected:
+                    self._missing.pop(id(unit))
+                    virtual_lines.forget(index)
+            for index in {row[0] for row in pane.painter.visible_rows if row[0] < len(virtual_lines)}:
+                virtual_lines.lines(index)
             if virtual_lines.total != total:
-                self.pane.lines_changed()
-                self.pane.update_scroll_bar()
-                self.pane.cursor.keep_visible()
-            self.pane.repaint()
-            self.pane.continue_work()
+                pane.lines_changed()
+                pane.update_scroll_bar()
+                pane.cursor.keep_visible()
+            pane.repaint()
+            pane.continue_work()

@@ -3,7 +3,7 @@ share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
@@ -20,7 +20,7 @@ from octavo.tui.widgets.empty_states import Waiting, failed, nothing
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
-    from octavo.tui.render.unit_layout import LaidUnits, UnitLayout
+    from octavo.tui.render.unit_layout import UnitLayout
 
 
 MARK_WIDTH = 4
@@ -74,13 +74,6 @@ class Contents:
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         """Return how units are laid out in a pane of `width` cells."""
         raise NotImplementedError
-
-    def unit_renderer(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        """Return the function that lays out a unit on the event loop. `laid` has the units that a thread laid out."""
-        return layout.renderer_with(layout.sources)
-
-    def laid_out(self, laid: LaidUnits) -> None:
-        """Handle units that a thread laid out."""
 
     def empty_lines(self) -> list[Content]:
         """Return the message for an empty page."""

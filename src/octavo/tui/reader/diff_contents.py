@@ -6,12 +6,11 @@ import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.background_layout import DeferredLoader
 from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents, raise_in_pane, remove_lines
 from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.block_slices import whole_block
@@ -52,7 +51,6 @@ class DiffContents(Contents):
 
     def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
-        self._deferred_loader = DeferredLoader(pane)
         self.compared: PageComparison | None = None
         self.key = ""
         self.title = ""
@@ -154,12 +152,6 @@ class DiffContents(Contents):
         key = (width, is_split, styles, id(folds), deferred, deferred.targets)
         return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
 
-    def unit_renderer(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        return self._deferred_loader.recording_renderer(self.deferred, super().unit_renderer(layout, laid), laid)
-
-    def laid_out(self, laid: LaidUnits) -> None:
-        self._deferred_loader.add_missing(laid.missing)
-
     @property
     def size(self) -> int:
         """Number of characters of the longer version."""
@@ -248,9 +240,6 @@ class DiffContents(Contents):
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         return [each for block in self.shown.units[span.unit].blocks for each in block.walk()]
-
-    def before_painting(self) -> None:
-        self._deferred_loader.request_visible(self.deferred)
 
 
 class _Build:

@@ -269,13 +269,13 @@ class FindBar:
         return restyle(strip, spans)
 
     @property
-    def foot_rows(self) -> int:
+    def bar_rows(self) -> int:
         """Number of rows that the find bar takes."""
         return 1 if self.needle or self._typed is not None else 0
 
-    def foot(self) -> tuple[int, Strip] | None:
+    def bar_row(self) -> tuple[int, Strip] | None:
         """Return the number and strip of the row with the find bar. None if the bar is closed."""
-        if not self.foot_rows:
+        if not self.bar_rows:
             return None
         if self._typed is None:
             return self.pane.painter.bottom_line(

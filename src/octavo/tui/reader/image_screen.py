@@ -92,7 +92,7 @@ def _why_only_one(_: object, screen: ImageScreen) -> str | None:
 def _why_no_load(_: object, screen: ImageScreen) -> str | None:
     return (
         None
-        if screen.waits_to_load
+        if screen.needs_permission
         else "This image loads automatically. Press enter only to load images from external sites."
     )
 
@@ -142,7 +142,7 @@ class ImageScreen(Dialog[None]):
         self.location: ImageLocation | None = None
         """Location of the image. None until it is known."""
         self._data: bytes | None = None
-        self._needs_permission = False
+        self.needs_permission = False
         """True while the user has not allowed to load an external image."""
 
     @property
@@ -182,7 +182,7 @@ class ImageScreen(Dialog[None]):
     # Showing
 
     def _show(self, *, allowed: bool = False) -> None:
-        self.location, self._data, self._needs_permission = None, None, False
+        self.location, self._data, self.needs_permission = None, None, False
         self.query("#painted").remove()
         self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
@@ -221,7 +221,7 @@ class ImageScreen(Dialog[None]):
         await self._draw()
 
     def _ask_permission(self, location: ImageLocation) -> None:
-        self._needs_permission = True
+        self.needs_permission = True
         self.canvas.show_message(
             Content.assemble(
                 "This image is on ", (location.host, "bold"), ", an external site.\n",
@@ -284,11 +284,6 @@ class ImageScreen(Dialog[None]):
         self.query_one("#facts", Static).update(safe(" · ".join(filter(None, parts))))
 
     # Actions
-
-    @property
-    def waits_to_load(self) -> bool:
-        """True while the user has not allowed to load an external image."""
-        return self._needs_permission
 
     def load(self) -> None:
         """Load an external image."""

@@ -73,8 +73,9 @@ class LinePainter:
         if not self.visible_rows and not len(pane.virtual_lines):
             frame = [self._message_strip(content, width, base_style) for content in pane.state.lines()[:height]]
         frame += [Strip.blank(width, base_style)] * (height - len(frame))
-        if (foot := pane.foot()) is not None and frame:
-            frame[foot[0]] = foot[1].crop_extend(0, width, base_style)
+        bar = pane.find_bar.bar_row() if pane.clickables.hints is None else pane.clickables.help_row()
+        if bar is not None and frame:
+            frame[bar[0]] = bar[1].crop_extend(0, width, base_style)
         if not self.was_painted:
             pane.call_later(pane.continue_work)
         self._frame, self._frame_key = frame, (*key[:4], pane.virtual_lines.total, key[5])

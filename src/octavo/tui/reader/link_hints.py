@@ -252,7 +252,7 @@ class Clickables:
             strip, row, line, pane.contents.margin_of(unit), pane.text_styles, pane.base_style
         )
 
-    def foot(self) -> tuple[int, Strip] | None:
+    def help_row(self) -> tuple[int, Strip] | None:
         """Return the number and strip of a row that shows the help for hints. None if every row has a link."""
         if self.hints is None:
             return None

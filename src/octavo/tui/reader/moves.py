@@ -43,11 +43,6 @@ class BlockSpan(NamedTuple):
 START = LinePosition()
 
 
-def line_number(lines: Lines, top: LinePosition) -> int:
-    """Return the number of lines above a position. Estimated if lines above are not laid out."""
-    return lines.top(top.unit) + top.line
-
-
 def rows_from(lines: Lines, top: LinePosition, count: int) -> list[tuple[int, int, Line]]:
     """Return at most `count` lines from a position on, each with its unit and its line number in the unit."""
     rows: list[tuple[int, int, Line]] = []

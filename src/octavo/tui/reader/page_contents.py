@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
-from octavo.tui.reader.background_layout import DeferredLoader
 from octavo.tui.reader.contents import MARK_WIDTH, Contents
 from octavo.tui.reader.moves import BlockSpan, LinePosition
 from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
@@ -25,7 +24,7 @@ from octavo.tui.render.page_parts import repeats_title, source_blocks
 from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
 from octavo.tui.render.text_search import Match, TextFinder
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
+from octavo.tui.render.unit_layout import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.empty_states import nothing
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ class PageContents(Contents):
 
     def __init__(self, pane: PageView) -> None:
         super().__init__(pane)
-        self._deferred_loader = DeferredLoader(pane)
         self.document: Document | None = None
         self.key = ""
         """Key of the page that is shown."""
@@ -102,12 +100,6 @@ class PageContents(Contents):
             sources=deferred,
             keeps_lines=self.size <= KEPT_WHOLE,
         )
-
-    def unit_renderer(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        return self._deferred_loader.recording_renderer(self.deferred, super().unit_renderer(layout, laid), laid)
-
-    def laid_out(self, laid: LaidUnits) -> None:
-        self._deferred_loader.add_missing(laid.missing)
 
     @property
     def size(self) -> int:
@@ -207,7 +199,6 @@ class PageContents(Contents):
         return len(sticky_head(self.pane, top).lines)
 
     def before_painting(self) -> None:
-        self._deferred_loader.request_visible(self.deferred)
         self._head = sticky_head(self.pane, self.pane.top)
 
     def with_marks(self, strip: Strip, unit: int, number: int, line: Line) -> Strip:

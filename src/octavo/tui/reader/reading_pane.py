@@ -24,7 +24,6 @@ from octavo.tui.reader.moves import (
     START,
     LinePosition,
     limited_top,
-    line_number,
     lines_between,
     position_after,
     reading_position_of,
@@ -171,7 +170,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     @property
     def rows(self) -> int:
         """Visible rows, without those that are covered at the bottom."""
-        return max(1, self.size.height - max(self.covered_rows, self.find_bar.foot_rows))
+        return max(1, self.size.height - max(self.covered_rows, self.find_bar.bar_rows))
 
     def cover(self, rows: int) -> None:
         """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
@@ -270,7 +269,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     @property
     def lines_above(self) -> int:
         """Number of lines above the first row. Estimated if lines above are not laid out."""
-        return line_number(self.virtual_lines, self.top)
+        return self.virtual_lines.top(self.top.unit) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
         """Scroll to a position, or as far as there are lines below it."""
@@ -337,12 +336,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def before_painting(self) -> None:
         """Prepare for the next frame."""
         self.cursor.before_painting(is_shown=self.clickables.hints is None)
+        self.background.request_deferred()
         self.contents.before_painting()
-
-    def foot(self) -> tuple[int, Strip] | None:
-        """Return the number and strip of a row that the find bar or the help for link hints covers. None if neither is
-        shown."""
-        return self.find_bar.foot() if self.clickables.hints is None else self.clickables.foot()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         strips = self.selection.with_selection(self.painter.paint()[crop.y : crop.bottom], self.lines_above + crop.y)
