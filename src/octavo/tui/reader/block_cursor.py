@@ -76,9 +76,9 @@ class BlockCursor:
         at = pane.contents.bar_column(line, self._selected_ids) if self._bar_block is not None else None
         if at is None:
             return strip
-        known = self._strips_with_bar.get(id(line))
-        if known is not None and known[0] is strip:
-            return known[1]
+        cached = self._strips_with_bar.get(id(line))
+        if cached is not None and cached[0] is strip:
+            return cached[1]
         styles = pane.text_styles
         style = pane.base_style + (styles.accent if pane.has_focus else styles.muted)
         strip_with_bar = overlay_text(strip, max(0, pane.contents.margin_of(unit) + at), styles.glyphs.bar, style)
@@ -92,18 +92,18 @@ class BlockCursor:
     def spans_of(self, unit: int) -> list[BlockSpan]:
         """Return the selectable blocks of a unit."""
         lines = self.pane.virtual_lines.lines(unit)
-        known = self._spans.get(unit)
-        if known is None or known[0] is not lines:
-            if known is not None:
+        cached = self._spans.get(unit)
+        if cached is None or cached[0] is not lines:
+            if cached is not None:
                 self._forget_spans(unit)
             while self._spans and (len(self._spans) >= _MOST_UNITS or self._cached_lines > _MOST_LINES):
                 self._forget_spans(next(iter(self._spans)))
             self._cached_lines += len(lines)
-            known = self._spans[unit] = (
+            cached = self._spans[unit] = (
                 lines,
                 [BlockSpan(unit, first, last, block) for first, last, block in self.pane.contents.spans_in(lines)],
             )
-        return known[1]
+        return cached[1]
 
     def _forget_spans(self, unit: int) -> None:
         self._cached_lines -= len(self._spans.pop(unit)[0])
@@ -126,8 +126,8 @@ class BlockCursor:
         if self.selected is not None and self.selected[0] < len(self.pane.virtual_lines):
             unit, block = self.selected
             found = self.spans_of(unit)
-            named = (span for span in found if block.key and span.block.key == block.key)
-            if span := next((span for span in found if span.block is block), None) or next(named, None):
+            same_key = (span for span in found if block.key and span.block.key == block.key)
+            if span := next((span for span in found if span.block is block), None) or next(same_key, None):
                 return span
         return next(iter(self.visible_spans()), None)
 
@@ -149,10 +149,12 @@ class BlockCursor:
             return []
         out: list[BlockSpan] = []
         unit, start = pane.top.unit, -pane.top.line
-        covered = pane.contents.sticky_rows(pane.top)
+        sticky_rows = pane.contents.sticky_rows(pane.top)
         while unit < len(virtual_lines) and start < pane.rows:
             out += [
-                span for span in self.spans_of(unit) if start + span.last >= covered and start + span.first < pane.rows
+                span
+                for span in self.spans_of(unit)
+                if start + span.last >= sticky_rows and start + span.first < pane.rows
             ]
             start += len(virtual_lines.lines(unit))
             unit += 1
@@ -166,10 +168,10 @@ class BlockCursor:
     def follow_scrolling(self, *, down: bool) -> None:
         """Select another block if the selected block scrolled out of view: the first visible block if `down`, otherwise
         the last."""
-        on_show = self.visible_spans()
+        visible = self.visible_spans()
         here = self.current()
-        if on_show and here is not None and all(span.block is not here.block for span in on_show):
-            self.select(on_show[0] if down else on_show[-1], scroll_to=None)
+        if visible and here is not None and all(span.block is not here.block for span in visible):
+            self.select(visible[0] if down else visible[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
         """Select a block and scroll to it, unless `scroll_to` is None."""
@@ -209,8 +211,8 @@ class BlockCursor:
     def go_to_edge(self, end: int) -> None:
         """Scroll to the top, or to the bottom if `end` is 1, and select the block there."""
         self.pane.go_to(last_top(self.pane.virtual_lines, self.pane.rows) if end else START)
-        if on_show := self.visible_spans():
-            self.select(on_show[-1 if end else 0], scroll_to=None)
+        if visible := self.visible_spans():
+            self.select(visible[-1 if end else 0], scroll_to=None)
 
     def move(self, step: int) -> None:
         """Select the next block, or the previous block if `step` is negative."""
@@ -226,8 +228,8 @@ class BlockCursor:
         for span in ([] if here is None else [here]) + self.visible_spans():
             wide = {block.key for block in pane.contents.wide_blocks(span) if pane.folds.hidden.get(block.key)}
             if wide:
-                moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
-                if any(moved):
+                has_moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
+                if any(has_moved):
                     pane.lay_out_unit(span.unit)
                 return
         pane.explain("Nothing to scroll here: no code or table is wider than the pane.")
@@ -299,8 +301,8 @@ class BlockCommands:
         span = self.pane.cursor.current()
         if span is None:
             return
-        if (hangs := self.pane.contents.block_with_thread(span)) is not None:
-            self.pane.post_message(self.pane.ThreadRequested(hangs))
+        if (thread_block := self.pane.contents.block_with_thread(span)) is not None:
+            self.pane.post_message(self.pane.ThreadRequested(thread_block))
         elif clickables := self.pane.clickables.at_cursor():
             self.pane.clickables.open_one(clickables)
         else:

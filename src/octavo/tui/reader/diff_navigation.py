@@ -175,7 +175,7 @@ class DiffNavigation:
 
     def _find_span(self, block: Block) -> BlockSpan | None:
         """Return the span of a block, otherwise of a visible block with the same key. None if there is none."""
-        named: BlockSpan | None = None
+        same_key: BlockSpan | None = None
         tries = _MOST_SLICES
         known: dict[int, bool] = {}
 
@@ -196,11 +196,11 @@ class DiffNavigation:
                 for span in self.cursor.spans_of(unit):
                     if span.block is block:
                         return span
-                    named = named or (span if span.block.key == block.key else None)
+                    same_key = same_key or (span if span.block.key == block.key else None)
                 tries -= not each.threads
                 if not tries:
                     break
-        return named
+        return same_key
 
     # Threads, changes and collapsed lines
 
@@ -241,8 +241,8 @@ class DiffNavigation:
     def _thread_from(self, unit: int, block: Block | None, step: int) -> BlockSpan | None:
         """Return the next or previous open thread from a block on. None if there is none."""
         units = self.contents.shown.units
-        among = self.cursor.spans_from(unit, block, step, lambda unit: bool(units[unit].threads))
-        return next((span for span in among if span.block.kind == "thread" and span.block.attrs["open"]), None)
+        spans = self.cursor.spans_from(unit, block, step, lambda unit: bool(units[unit].threads))
+        return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
         """Go to the next or previous change. During a search, go to the next or previous match."""
@@ -267,10 +267,9 @@ class DiffNavigation:
 
         The block is of the new version if there is one: comments are usually about the new version."""
         units = self.contents.shown.units
-        among = range(unit + step, len(units) if step > 0 else -1, step)
-        found = next(
-            filter(None, (self.cursor.spans_of(each) for each in among if units[each].change_number >= 0)), None
-        )
+        following = range(unit + step, len(units) if step > 0 else -1, step)
+        changes = (self.cursor.spans_of(index) for index in following if units[index].change_number >= 0)
+        found = next(filter(None, changes), None)
         if not found:
             return None
         span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
@@ -305,10 +304,10 @@ class DiffNavigation:
             self.pane.run_worker(self._show_source(compared, toggle=toggle), group="source", exclusive=True)
 
     async def _show_source(self, compared: PageComparison, *, toggle: bool) -> None:
-        made = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
+        changes = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
         if compared is not self.contents.compared:
             return
-        self.contents.source_changes = made
+        self.contents.source_changes = changes
         if toggle:
             self.contents.shows_source = not self.contents.shows_source
             self.cursor.selected = None

@@ -215,8 +215,8 @@ class DiffView(Reader):
         contents.compared, contents.title = compared, title
         if not same:
             self.navigation.store_position()
-            for late in contents.deferred:
-                late.clear_requests()
+            for cache in contents.deferred:
+                cache.clear_requests()
             contents.key, contents.threads = key, {}
             contents.shows_source, contents.context_size = False, ContextSize()
             contents.choose_layout()
@@ -253,11 +253,11 @@ class DiffView(Reader):
     def before_painting(self) -> None:
         super().before_painting()
         rows = self.painter.visible_rows
-        on_show = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
-        lines = [thread for threads in self.contents.threads.values() for thread in threads]
-        lacking = {thread.key for thread in lines if thread.reply_count > len(thread.shown_replies)}
+        visible_keys = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
+        summaries = [thread for threads in self.contents.threads.values() for thread in threads]
+        incomplete_keys = {thread.key for thread in summaries if thread.reply_count > len(thread.shown_replies)}
         # Only threads with replies: the first reply may arrive while the thread is visible.
-        if wanted := (on_show & lacking) - self._requested_replies:
+        if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
             self._requested_replies |= wanted
             self.post_message(self.RepliesRequested(tuple(wanted)))
 

@@ -26,7 +26,7 @@ FIRST_SEARCH = 0.012
 """Seconds of search before the next frame. The search continues between keys."""
 
 
-def _why_no_hit(_: object, find_bar: FindBar) -> str | None:
+def _why_no_match(_: object, find_bar: FindBar) -> str | None:
     if find_bar.matches:
         return None
     if not find_bar.needle:
@@ -292,8 +292,8 @@ FIND: Commands[FindBar] = Commands(
     "page",
     (
         Command("filter", "slash", "Find", "Find text on this page", run=lambda _, find_bar: find_bar.begin(), key_display="/"),
-        Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, find_bar: find_bar.step(1), why_not=_why_no_hit, shown=False),
-        Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, find_bar: find_bar.step(-1), why_not=_why_no_hit, shown=False),
+        Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, find_bar: find_bar.step(1), why_not=_why_no_match, shown=False),
+        Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, find_bar: find_bar.step(-1), why_not=_why_no_match, shown=False),
     ),
     find=lambda view: view.find_bar,
 )  # fmt: skip

@@ -23,11 +23,11 @@ from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.scaled_picture import ScaledPicture
 
-PICTURE_BYTES = 15 << 20
+IMAGE_BYTES = 15 << 20
 """Maximum size of an image in bytes."""
-SECONDS = 10.0
+DOWNLOAD_SECONDS = 10.0
 """Maximum duration of an image download in seconds."""
-DECODING, MEMORY = 5.0, 768 << 20
+DECODE_SECONDS, MEMORY = 5.0, 768 << 20
 MOST_CELLS = 8_000
 """Maximum number of cells of an image that is drawn with half blocks. More cells take too long to paint."""
 _HEAD = 4096
@@ -87,14 +87,14 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
     """Download an image and cache it. Raise ImageUnavailable or ApiError if it cannot be downloaded."""
     data = bytearray()
     try:
-        async with asyncio.timeout(SECONDS), aclosing(session.download(location.url, PICTURE_BYTES)) as chunks:
+        async with asyncio.timeout(DOWNLOAD_SECONDS), aclosing(session.download(location.url, IMAGE_BYTES)) as chunks:
             async for chunk in chunks:
                 data += chunk
     except TimeoutError:
-        raise ImageUnavailable(f"Could not load the image within {SECONDS:g} s. Press r to retry.") from None
-    whole = bytes(data)
-    await asyncio.to_thread(session.pictures.put, location.cache_key, whole)
-    return whole
+        raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_SECONDS:g} s. Press r to retry.") from None
+    content = bytes(data)
+    await asyncio.to_thread(session.pictures.put, location.cache_key, content)
+    return content
 
 
 async def scale_image(
@@ -108,12 +108,16 @@ async def scale_image(
     request = json.dumps({"width": width, "height": height, "ground": background}).encode()
     try:
         result = await child_programs.ask(
-            "decode_picture", request + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
+            "decode_picture",
+            request + b"\n" + data,
+            seconds=DECODE_SECONDS,
+            memory=MEMORY,
+            most=_HEAD + 3 * width * height,
         )
     except OSError as error:
         return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
     if result.late:
-        return ScaledPicture(trouble=f"Could not decode the image within {DECODING:g} s.")
+        return ScaledPicture(trouble=f"Could not decode the image within {DECODE_SECONDS:g} s.")
     return read_answer(result.output)
 
 
@@ -140,14 +144,14 @@ def read_answer(output: bytes) -> ScaledPicture:
     trouble = header.trouble
     if not trouble and (not pixels or len(pixels) != columns * rows * 3):
         trouble = _INCOMPLETE
-    read = ScaledPicture(
+    picture = ScaledPicture(
         format=header.format,
         width=header.width,
         height=header.height,
         frames=header.frames,
         trouble=f"Could not show the image: {trouble}." if trouble else "",
     )
-    return read if trouble else replace(read, columns=columns, rows=rows, pixels=pixels)
+    return picture if trouble else replace(picture, columns=columns, rows=rows, pixels=pixels)
 
 
 def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:

@@ -180,8 +180,8 @@ def copy_url(screen: FollowsLinks, message: CopyUrlRequested) -> None:
     else:
         address, what = url_of(screen, message.href), "link"
     if address:
-        said = "Copied a link to the page." if what == "page" else "Copied the link."
-        clipboard.copy(screen.shell, address, said)
+        notice = "Copied a link to the page." if what == "page" else "Copied the link."
+        clipboard.copy(screen.shell, address, notice)
     else:
         screen.shell.say(said_without_address(screen.shell, what), tone="care")
 

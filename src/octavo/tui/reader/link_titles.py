@@ -49,15 +49,15 @@ def set_link_targets(screen: ShowsPage) -> None:
     if space is None or tree is None or page is None:
         return
     deferred, shell = view.contents.deferred, screen.shell
-    read = (space.organization or "", shell.session.live.specifications_parsed)
-    if deferred.specifications is None or deferred.specifications_of != read:
+    version = (space.organization or "", shell.session.live.specifications_parsed)
+    if deferred.specifications is None or deferred.specifications_of != version:
         at = OrganizationRef(organization_id=space.organization)
-        deferred.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
-        deferred.specifications_of = read
+        deferred.specifications = AsyncCache(lambda query: _specification(screen, at, query), capacity=_SPECIFICATIONS)
+        deferred.specifications_of = version
     if deferred.titles is None:
         is_folder = shell.session.kind == "folder"
         deferred.titles = AsyncCache(
-            lambda asked: find_title(shell.session.live, asked, shell.workspace.organization, is_folder=is_folder)
+            lambda query: find_title(shell.session.live, query, shell.workspace.organization, is_folder=is_folder)
         )
     if shell.settings.thumbnails and deferred.thumbnails is None:
         from octavo.tui.reader.image_files import thumbnails  # lazy: images, off by default
@@ -86,8 +86,8 @@ def set_link_targets(screen: ShowsPage) -> None:
 
 def show_new_specifications(screen: ShowsPage) -> None:
     """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
-    deferred, read = screen.view.contents.deferred, screen.shell.session.live.specifications_parsed
-    if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != read:
+    deferred, version = screen.view.contents.deferred, screen.shell.session.live.specifications_parsed
+    if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
         set_link_targets(screen)
         screen.view.lay_out_again()
 
@@ -100,23 +100,23 @@ def reload_link_titles(screen: ShowsPage) -> None:
     screen.view.lay_out_again()
 
 
-async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | links.Target) -> Specification:
+async def _specification(screen: ShowsPage, at: OrganizationRef, query: str | links.Target) -> Specification:
     """Return the OpenAPI specification with a slug, or at a URL."""
     from octavo.tui.reader import openapi_files  # lazy: few pages have OpenAPI blocks
 
-    if isinstance(asked, str):
-        return await openapi_files.load_by_slug(screen.shell.session.live, at, asked)
+    if isinstance(query, str):
+        return await openapi_files.load_by_slug(screen.shell.session.live, at, query)
     location = screen.space.ref if screen.space is not None else None
-    return await openapi_files.load_from_link(screen.shell.session, at, location, asked)
+    return await openapi_files.load_from_link(screen.shell.session, at, location, query)
 
 
 async def find_title(
-    live: Live, asked: TitleQuery, organization: Organization | None, *, is_folder: bool = False
+    live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
     """Return the title of a link target. None if the server cannot be reached."""
     from octavo.api import change_requests, collections, sites, users  # lazy: rarely linked
 
-    target = asked.target
+    target = query.target
     try:
         match target:
             case links.ToSpace():
@@ -126,7 +126,7 @@ async def find_title(
                 found = await live.cached_or_fetch(change_requests.Get(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
-                file = await file_of(live, asked.page_ref, target)
+                file = await file_of(live, query.page_ref, target)
                 return (
                     LinkTitle(file.name or name, where=in_short(file))
                     if file is not None

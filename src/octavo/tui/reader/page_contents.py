@@ -76,7 +76,7 @@ class PageContents(Contents):
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         room = max(10, width - 2 - MARK_WIDTH)
         line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
-        styles, deferred, whole_code = self.pane.text_styles, self.deferred, self._line_width_index == 2
+        styles, deferred, wraps_no_code = self.pane.text_styles, self.deferred, self._line_width_index == 2
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
             context = LayoutContext(
@@ -85,7 +85,7 @@ class PageContents(Contents):
                 render_block,
                 # In a narrow pane, a thread mark at a wide block has no count.
                 room=room if width >= 60 else max(room, width - 4),
-                never_wraps_code=whole_code,
+                never_wraps_code=wraps_no_code,
                 deferred=deferred,
                 source_of=self.block_markdown,
             )

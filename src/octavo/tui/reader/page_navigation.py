@@ -76,8 +76,8 @@ class PageNavigation:
         if document is None or here is None:
             return ""
         if self.pane.lines_above and is_at_end(self.pane):
-            on_show = self.cursor.visible_spans()
-            here = on_show[-1] if on_show and on_show[0].block is here.block else here
+            visible = self.cursor.visible_spans()
+            here = visible[-1] if visible and visible[0].block is here.block else here
         if self._anchor_cache is None or self._anchor_cache[0] is not document:
             self._anchor_cache = (document, anchors_above(document))
         return self._anchor_cache[1].get(here.block.key, "")
@@ -280,9 +280,9 @@ class PageNavigation:
             return
         self.position_to_restore = self._unfinished_restore = self.pending_jump = None
         line, at_top = self._source_line(), self.pane.lines_above == 0
-        on_show = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
+        visible = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
         self.contents.shows_source = not self.contents.shows_source
-        self.contents.source_block = on_show if self.contents.shows_source else None
+        self.contents.source_block = visible if self.contents.shows_source else None
         self.contents.discard_source_units()
         self.cursor.selected = None
         at, _ = self._unit_at_source_line(line)
@@ -290,8 +290,8 @@ class PageNavigation:
         self.pane.find_bar.content_changed()
         if at_top:
             self.pane.go_to(START)
-        if on_show is not None:
-            self._select_key(on_show.key)
+        if visible is not None:
+            self._select_key(visible.key)
         self.pane.notify_moved()
         if self.pane.is_running:
             self.pane.refresh_bindings()

@@ -107,11 +107,15 @@ class TextSelection:
 
     def _collect(self, selection: Selection, seconds: float) -> bool:
         """Collect selected text for a number of seconds. Return True once it is complete."""
-        known, contents = self._collector, self.pane.contents
-        if known is None or known.selection != selection or known.virtual_lines is not self.pane.virtual_lines:
-            known = self._collector = SelectionCollector(selection, self.pane.virtual_lines)
-        done = known.collect(contents.margin_of, seconds)
-        return done and (contents.is_whole or not known.needs_more)
+        collector, contents = self._collector, self.pane.contents
+        if (
+            collector is None
+            or collector.selection != selection
+            or collector.virtual_lines is not self.pane.virtual_lines
+        ):
+            collector = self._collector = SelectionCollector(selection, self.pane.virtual_lines)
+        done = collector.collect(contents.margin_of, seconds)
+        return done and (contents.is_whole or not collector.needs_more)
 
     def cancel_copy(self) -> None:
         """Cancel a copy that is not complete when the user leaves the page."""

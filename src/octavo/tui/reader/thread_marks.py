@@ -81,9 +81,9 @@ class PageThreads:
         )
         if found is None:
             return
-        closed = self._marked_blocks(found, closed=True)
-        if closed and not self._marked_blocks(found, closed=False):
-            self.pane.navigation.go_to_block(closed[0 if step > 0 else -1].key, "third")
+        hidden = self._marked_blocks(found, closed=True)
+        if hidden and not self._marked_blocks(found, closed=False):
+            self.pane.navigation.go_to_block(hidden[0 if step > 0 else -1].key, "third")
         else:
             self.pane.cursor.select(found, scroll_to="third")
 
@@ -104,13 +104,13 @@ class PageThreads:
         return marks.paths_at(spans, self.pane.virtual_lines.units[unit].slice)
 
     def with_mark(self, strip: Strip, unit: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip of a line with the thread mark of the block that begins there. Text lines are `line_width`
+        """Return the strip of a line with the thread mark of the block that first_lines there. Text lines are `line_width`
         cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
-        begins = {id(span.block): span.first for span in self.pane.cursor.spans_of(unit)}
-        here = [block.key for block in line_blocks(line) if begins.get(id(block)) == number]
-        threads, drafts = (self._count(here, unit, marks) for marks in (self.marks, self.drafts))
+        first_lines = {id(span.block): span.first for span in self.pane.cursor.spans_of(unit)}
+        keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
+        threads, drafts = (self._count(keys, unit, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
         glyphs, end = self.pane.text_styles.glyphs, strip.cell_length
@@ -126,18 +126,18 @@ class PageThreads:
 
     def _count(self, keys: Sequence[str], unit: int, marks: ThreadMarks) -> int:
         """Return the number of threads or drafts marked at some blocks."""
-        among = self._paths_by_block(unit, marks)
-        return sum(marks.counts[path[-1].key] for key in keys for path in among.get(key, ()))
+        paths = self._paths_by_block(unit, marks)
+        return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 
 def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
     """Return texts of a thread mark, the longest first."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
-    words = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
+    draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
     if not threads:
-        return words, pen
-    return f"{dot} {threads}  {words}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
+        return draft_text, pen
+    return f"{dot} {threads}  {draft_text}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
 
 
 PAGE_THREADS: Commands[PageThreads] = Commands(
