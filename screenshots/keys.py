@@ -8,7 +8,7 @@ from __future__ import annotations
 from octavo.help import file_of, text_of
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.widgets.commands import markdown_table
+from octavo.tui.widgets.commands import keys_as_markdown
 from screenshots.generated import between
 
 BEGIN, END = "<!-- keys: written by screenshots/keys.py -->", "<!-- end of keys -->"
@@ -16,7 +16,7 @@ BEGIN, END = "<!-- keys: written by screenshots/keys.py -->", "<!-- end of keys 
 
 def with_keys(text: str) -> str:
     """Return `text` with the tables as the bindings have them. Raises ValueError if a marker is missing."""
-    return between(text, BEGIN, END, markdown_table((Octavo, *KEYMAP_CONTEXTS)))
+    return between(text, BEGIN, END, keys_as_markdown((Octavo, *KEYMAP_CONTEXTS)))
 
 
 if __name__ == "__main__":

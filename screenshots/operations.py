@@ -136,7 +136,7 @@ def said(each: Pressed, key_of: dict[str, str]) -> str:
 
 def rows() -> list[dict[str, str]]:
     """Every operation of the interface: the keys that reach it, or why none does. Both empty: it has no place yet."""
-    names = {route.key: spec.name for spec in load().values() if not spec.again for route in routes(spec)}
+    names = {route.key: spec.name for spec in load().values() if not spec.repeats_request for route in routes(spec)}
     key_of, by_route = keys(), defaultdict(list)
     for each in pressed():
         by_route[each.route].append(said(each, key_of))

@@ -26,7 +26,7 @@ from pydantic import SecretStr
 
 from octavo import settings
 from octavo.api import comments, content, spaces
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.api.errors import BadResponse
 from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.places import SpaceRef
@@ -118,7 +118,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "merge of front matter": lambda text: [
         merge(*sides) for sides in permutations([f"---\na: {text}{end}\n---\n# A\n" for end in ("", "b", "c")])
     ],
-    "page as JSON": lambda text: plain(to_json_document(text)),
+    "page as JSON": lambda text: document_text(to_json_document(text)),
     "expressions of a page": lambda text: evaluate_text(
         f'<code class="expression">{text[:900]}</code>{{% if expression="{text[:900]}" %}}a{{% endif %}}',
         {},
@@ -142,7 +142,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
 }
 VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page": lambda value: [*read_document(value).walk()],
-    "words of a JSON page": plain,
+    "words of a JSON page": document_text,
     "JSON page as markdown": json_to_markdown.to_markdown,
     "JSON page in an editor": document_to_markdown,
     "diff of JSON pages": lambda value: diff(read_document(value), parse("a")),
@@ -415,7 +415,7 @@ def read_form_draft(place: Place, data: bytes) -> str:
 
 
 def read_specification(place: Place, data: bytes) -> str:
-    return asyncio.run(openapi_files.parse_file(data, "pets.yaml")).trouble
+    return asyncio.run(openapi_files.parse_file(data, "pets.yaml")).error
 
 
 def read_image(place: Place, data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Background tasks whose errors are reported, and work done a few items at a time."""
+"""Background tasks whose errors are reported, and limited concurrency."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ R = TypeVar("R")
 
 
 class Tasks:
-    """Background tasks of one owner."""
+    """The background tasks of one owner."""
 
     def __init__(self, what: str, failed: Callable[[BaseException], None] | None = None) -> None:
-        """`what` begins the report of an error, which goes to the exception handler of the loop, or to `failed`."""
+        """`what` begins the report of an error. Errors go to `failed`, or else to the exception handler of the loop."""
         self._what, self._failed = what, failed
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -30,12 +30,12 @@ class Tasks:
         return task
 
     async def wait_idle(self) -> None:
-        """Wait until no task runs. Raises the error of a task that ends meanwhile."""
+        """Wait until no task runs. Raises the error of a task that fails while waiting."""
         while self._tasks:
             for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
                 if isinstance(ended, Exception):
                     raise ended
-            await asyncio.sleep(0)  # a task that had ended before is removed by a callback that is still to come
+            await asyncio.sleep(0)  # let the callback of the finished tasks remove them
 
     async def close(self) -> None:
         """Cancel all tasks but the current one, and wait until they have ended."""
@@ -53,21 +53,21 @@ class Tasks:
 
 
 def report_error(task: asyncio.Task[Any], what: str) -> None:
-    """Report the error of a task that ended to the exception handler of its loop: nobody awaits the task."""
+    """Report the error of a task that nobody awaits to the exception handler of its loop."""
     if not task.cancelled() and (error := task.exception()) is not None:
-        told = {"message": f"{what} failed", "exception": error, "task": task}
-        task.get_loop().call_exception_handler(told)
+        context = {"message": f"{what} failed", "exception": error, "task": task}
+        task.get_loop().call_exception_handler(context)
 
 
-async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], at_once: int) -> list[R]:
-    """Await `work` for each item, at most `at_once` at the same time, and return the results in the order of the items.
+async def gather_bounded(work: Callable[[T], Awaitable[R]], items: Iterable[T], limit: int) -> list[R]:
+    """Return the results of `work` for each item, in the order of the items, with at most `limit` calls at the same
+    time.
 
-    Raises the first error, as `asyncio.gather` does.
-    """
-    free = asyncio.Semaphore(at_once)
+    Raises the first error, as `asyncio.gather` does."""
+    semaphore = asyncio.Semaphore(limit)
 
-    async def one(item: T) -> R:
-        async with free:
+    async def run_one(item: T) -> R:
+        async with semaphore:
             return await work(item)
 
-    return await asyncio.gather(*map(one, items))
+    return await asyncio.gather(*map(run_one, items))

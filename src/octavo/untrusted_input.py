@@ -1,7 +1,7 @@
-"""JSON and TOML that others may have written, read with a limit on depth and on size.
+"""Reads untrusted JSON and TOML with limits on depth and size.
 
-Nothing else in Octavo reads such text as JSON or TOML (`tests/test_damaged_input.py`). Bodies of HTTP go through pydantic,
-whose own limit is the same 200 levels. YAML is read in `documents/yaml_values.py`.
+All untrusted JSON and TOML is read here (`tests/test_damaged_input.py`), except HTTP bodies, which pydantic reads with
+the same limit of 200 levels. YAML is read in `documents/yaml_values.py`.
 """
 
 from __future__ import annotations
@@ -12,59 +12,60 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-DEEPEST = 200
-"""The most JSON values within each other."""
-LARGEST = 1 << 20
-"""The most bytes of a TOML file."""
-_TOO_DEEP = f"it has more than {DEEPEST} levels"
+MAX_DEPTH = 200
+"""Maximum number of nested levels of a JSON value."""
+MAX_TOML_SIZE = 1 << 20
+"""Maximum size of a TOML file in bytes."""
+_TOO_DEEP = f"it has more than {MAX_DEPTH} levels"
 _TOO_LONG = "a number in it has too many digits"
 
 
-class BeyondLimit(ValueError):
-    """Input that may be well formed and is not read. The text is the reason, without its full stop."""
+class LimitExceededError(ValueError):
+    """Raised for input beyond a limit, even if it is well-formed. The message is the reason, without full stop."""
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Return the value of `text`. Raises ValueError if `text` is not JSON, BeyondLimit if it is too deep."""
+    """Return the value of a JSON text. Raises ValueError if the text is not JSON, and BeyondLimit if a limit is
+    exceeded."""
     try:
         value = json.loads(text)
     except RecursionError:
-        raise BeyondLimit(_TOO_DEEP) from None
+        raise LimitExceededError(_TOO_DEEP) from None
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except ValueError:
-        raise BeyondLimit(_TOO_LONG) from None
-    if is_deeper(value, DEEPEST):
-        raise BeyondLimit(_TOO_DEEP)
+        raise LimitExceededError(_TOO_LONG) from None
+    if is_deeper(value, MAX_DEPTH):
+        raise LimitExceededError(_TOO_DEEP)
     return value
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Return whether a JSON value has more levels than `levels`."""
-    here: list[Any] = [value]
+    """Return whether a JSON value has more than `levels` nested levels."""
+    level: list[Any] = [value]
     for _ in range(levels + 1):
-        holders = [each for each in here if isinstance(each, dict | list)]
-        if not holders:
+        containers = [each for each in level if isinstance(each, dict | list)]
+        if not containers:
             return False
-        here = [inner for each in holders for inner in _inside(each)]
+        level = [inner for each in containers for inner in _children(each)]
     return True
 
 
-def _inside(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+def _children(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a TOML file holds. Raises OSError if the file cannot be opened, ValueError if it cannot be read."""
+    """Return the content of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is invalid."""
     return parse_toml(toml_text(path))
 
 
 def toml_text(path: Path) -> str:
     """Return the text of a TOML file. Raises OSError if the file cannot be opened, ValueError if it is not text."""
     with path.open("rb") as file:
-        if os.fstat(file.fileno()).st_size > LARGEST:
-            raise BeyondLimit(f"it is larger than {LARGEST >> 20} MiB")
-        data = file.read(LARGEST + 1)
+        if os.fstat(file.fileno()).st_size > MAX_TOML_SIZE:
+            raise LimitExceededError(f"it is larger than {MAX_TOML_SIZE >> 20} MiB")
+        data = file.read(MAX_TOML_SIZE + 1)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -72,7 +73,7 @@ def toml_text(path: Path) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what `text` holds. Raises ValueError if `text` is not TOML, BeyondLimit if it is too deep."""
+    """Return the content of a TOML text. Raises ValueError if it is not TOML, and BeyondLimit if a limit is exceeded."""
     import tomllib  # lazy: most users have no settings file
 
     try:
@@ -80,6 +81,6 @@ def parse_toml(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:
-        raise BeyondLimit(_TOO_LONG) from None
+        raise LimitExceededError(_TOO_LONG) from None
     except RecursionError:
-        raise BeyondLimit("it has too many levels") from None
+        raise LimitExceededError("it has too many levels") from None

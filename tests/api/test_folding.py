@@ -65,7 +65,7 @@ def test_every_character_knows_where_it_came_from(text: str) -> None:
     assert folded.text == fold(text)
     before = 0
     for at in range(len(folded.text)):
-        start, end = folded.within(at, at + 1)
+        start, end = folded.original_range(at, at + 1)
         assert before <= start < end <= len(text)
         assert folded.text[at] in fold(text[start:end])
         before = start

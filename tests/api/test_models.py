@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree, Revision
@@ -51,8 +51,8 @@ def test_an_answer_of_another_shape_is_refused() -> None:
 
 def test_a_page_of_a_list_changes_by_value() -> None:
     page = ListPage[Comment].model_validate({"items": [COMMENT, {**COMMENT, "id": "k2"}]})
-    assert [each.id for each in page.without("k1").items] == ["k2"]
-    assert [each.id for each in page.before(page.items[1]).items] == ["k2", "k1", "k2"]
+    assert [each.id for each in page.without_item("k1").items] == ["k2"]
+    assert [each.id for each in page.with_first(page.items[1]).items] == ["k2", "k1", "k2"]
     assert len(page.items) == 2
 
 
@@ -67,8 +67,8 @@ def test_a_tree_can_be_walked_and_searched() -> None:
     pages = [{"id": "g", "type": "group", "title": "G", "pages": [{"id": "p", "title": "P"}]}, {"id": "q"}]
     tree = PageTree.model_validate({"pages": pages})
     assert [page.id for page in tree.walk()] == ["g", "p", "q"]
-    assert [page.id for page in tree.trail("p")] == ["g", "p"]
-    assert tree.trail("nowhere") == ()
+    assert [page.id for page in tree.path_to("p")] == ["g", "p"]
+    assert tree.path_to("nowhere") == ()
     assert tree.find("q") is not None
 
 
@@ -84,7 +84,7 @@ def test_free_form_json_is_made_safe_too() -> None:
         "nodes": [{"object": "block", "nodes": [{"object": "text", "leaves": [{"text": "a\x1bb"}]}]}],
     }
     change_request = ChangeRequest.model_validate({"id": "c", "description": description})
-    assert change_request.about == "a␛b"
+    assert change_request.description_text == "a␛b"
 
 
 def test_a_change_request_without_subject_has_a_name() -> None:
@@ -108,14 +108,14 @@ def test_the_words_of_a_document() -> None:
         "object": "document",
         "nodes": [{"object": "block", "nodes": [leaf]}, {"object": "block", "nodes": [leaf]}],
     }
-    assert plain(document) == "one two\none two"
-    assert plain(None) == plain("nonsense") == plain({"nodes": "no"}) == ""
+    assert document_text(document) == "one two\none two"
+    assert document_text(None) == document_text("nonsense") == document_text({"nodes": "no"}) == ""
 
 
 @pytest.mark.parametrize("leaves", [7, True, "ab", {"text": "a"}, [None, {"text": None}, {"text": ["a"]}, "a"]])
 def test_leaves_of_no_known_form_have_no_words(leaves: Any) -> None:
     paragraph = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
-    assert plain({"nodes": [paragraph]}) == ""
+    assert document_text({"nodes": [paragraph]}) == ""
 
 
 def test_a_user_is_called_something() -> None:

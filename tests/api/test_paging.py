@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.errors import PaginationError
-from octavo.api.paging import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk
+from octavo.api.paging import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk_pages
 
 Page = tuple[Sequence[str], object]
 
@@ -27,7 +27,7 @@ async def read(
 
     items: list[str] = []
     try:
-        async for fresh in walk(fetch, str, max_pages=max_pages, max_items=max_items):
+        async for fresh in walk_pages(fetch, str, max_pages=max_pages, max_items=max_items):
             items += fresh
     except PaginationError as error:
         return items, str(error), len(asked)

@@ -26,7 +26,7 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.resources.browser import BrowserScreen
-from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.managed import NOOR
 from tests.journeys.moods import altered
 from tests.journeys.stage import Run, Stage
@@ -91,7 +91,7 @@ async def _timed(run: Run, figures: Figures, what: str, act: Any) -> None:
     figures.setdefault(what, []).append(1000 * (process_time() - begun))
 
 
-async def _in_table(run: Run, rows: Rows[Any], name: str, keys: int, figures: Figures) -> None:
+async def _in_table(run: Run, rows: RowList[Any], name: str, keys: int, figures: Figures) -> None:
     await run.settle()
     for _ in range(keys):
         step = 1 if rows.cursor + 1 < len(rows.items) else -rows.cursor

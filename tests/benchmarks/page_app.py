@@ -18,7 +18,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.driver import Driver
 
 from octavo.tui.app.garbage_collection import Garbage
@@ -27,12 +27,13 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal import malloc
 from octavo.tui.terminal.driver import TerminalDriver
 from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.themes import themes
 
 PROBE = 0.002
 
 
-class PageApp(App[None]):
+class PageApp(HostApp[None]):
     """Shows one page."""
 
     CSS = "PageView, DiffView, ThreeWayView { height: 1fr; }"
@@ -52,9 +53,6 @@ class PageApp(App[None]):
 
     def compose(self) -> ComposeResult:
         yield self.view
-
-    def explain(self, sentence: str) -> None:
-        """Nobody is there who would read why a key does nothing."""
 
     def on_mount(self) -> None:
         self.view.focus()

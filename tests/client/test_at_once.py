@@ -11,7 +11,7 @@ import pytest
 
 from octavo.api import users
 from octavo.api.errors import Lost, NotFound
-from octavo.api.urgency import IsWaitedFor, asked_for
+from octavo.api.urgency import IsWaitedFor, with_urgency
 from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
 
@@ -197,7 +197,7 @@ async def test_a_closed_client_has_waited_until_what_it_gave_up_gave_back_what_i
 
 
 async def ask_patiently(client: Any, op: Any, is_waited_for: IsWaitedFor = lambda: False) -> Any:
-    with asked_for(is_waited_for):
+    with with_urgency(is_waited_for):
         return await client(op)
 
 

@@ -42,7 +42,7 @@ async def test_what_another_operation_makes_of_the_same_bytes_is_another_answer(
     page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
     last = LastRead()
     shown = await last.read_as(SPECS[content.GetPage], "/a", page, "host")
-    written = await last.read_as(SPECS[content.GetAsWritten], "/a", page, "host")
+    written = await last.read_as(SPECS[content.GetRawPage], "/a", page, "host")
     assert type(written) is not type(shown)
     assert await last.read_as(SPECS[content.GetPage], "/a", page, "host") is shown
-    assert await last.read_as(SPECS[content.GetAsWritten], "/a", page, "host") is written
+    assert await last.read_as(SPECS[content.GetRawPage], "/a", page, "host") is written

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from octavo.api import users
 from octavo.api.errors import ApiError
 from octavo.client.client import Client
-from octavo.redaction import RedactingFilter, redact, remember
+from octavo.redaction import RedactingFilter, redact, remember_token
 from tests.client.conftest import KEY, Connect
 from tests.client.peer import KEY_TEXT, Peer, reply
 from tests.client.test_client import MIA
@@ -20,7 +20,7 @@ ODD = 'odd"key\\with%signs&more'
 
 
 def test_a_known_key_goes_whatever_it_looks_like() -> None:
-    remember(ODD)
+    remember_token(ODD)
     for form in (
         ODD,
         repr(ODD),
@@ -62,7 +62,7 @@ def test_long_text_is_redacted_in_time() -> None:
 
 
 def test_logs_hold_no_key() -> None:
-    remember(ODD)
+    remember_token(ODD)
     out = io.StringIO()
     handler = logging.StreamHandler(out)
     handler.addFilter(RedactingFilter())

@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.documents.parse import parse
-from octavo.documents.suggestions import suggestion_fence, suggestions
+from octavo.documents.suggestions import find_suggestions, suggestion_fence
 from octavo.tui.writing.applying_suggestions import Wording, apply, take_back
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit
@@ -35,14 +35,14 @@ async def suggest(ask: Ask, at: ChangeRequestRef, words: str, wanted: str) -> Wo
     key = next(each.key for each in parse(SAYS).walk() if each.plain() == words)
     body = Markdown(markdown=f"Better:\n\n{suggestion_fence(wanted)}")
     made = await ask(comments.Create(at=at, page="intro", node=key, body=body), "tom")
-    (found,) = suggestions(made.body.text)
+    (found,) = find_suggestions(made.body.text)
     assert made.target.page
     assert made.target.node
     return Wording(made.target.page.id, made.target.node.id, made.target.revision, found.text)
 
 
 async def page(ask: Ask, at: ChangeRequestRef) -> Raw | None:
-    return (await ask(content.GetAsWritten(at=at, page_id="intro"))).markdown
+    return (await ask(content.GetRawPage(at=at, page_id="intro"))).markdown
 
 
 async def test_two_at_once_are_one_edit_and_can_be_taken_back(
@@ -91,7 +91,7 @@ async def test_somebody_who_writes_in_that_moment_is_not_written_over(
     inner, seen = gate._send, list[Operation[Any]]()
 
     async def meanwhile(op: Operation[Any]) -> Any:
-        if isinstance(op, content.GetAsWritten) and len(seen) < 2:
+        if isinstance(op, content.GetRawPage) and len(seen) < 2:
             answer: Any = await inner(op)
             seen.append(op)
             if len(seen) == 2:  # what it is put into was read, and nothing sent yet

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
 from datetime import timedelta
 
@@ -13,10 +14,10 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.data import inbox_plan, sync_queue
+from octavo.data import inbox_loader, inbox_plan, sync_queue
 from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
-from octavo.data.inbox import MessageFacts, ThreadRef, Unknown
+from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
 from octavo.data.inbox_plan import KEEPER, url_of
 from octavo.data.inbox_responses import InboxResponses
@@ -515,3 +516,26 @@ async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetch
     assert view.reasons() == ["approved"]
     assert asked(gate)["reviews.List"] == 0
     await offline.close()
+
+
+async def test_inbox_is_loading_until_its_first_rows_are_built(
+    inbox: InboxLoader, ask: Ask, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_of_mia = await opened(ask, here)
+    await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
+    may_build, view = threading.Event(), View()
+
+    def build_later(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
+        may_build.wait(10)
+        return inbox_of(facts, cache)
+
+    monkeypatch.setattr(inbox_loader, "inbox_of", build_later)
+    inbox.subscribe(view)
+    while inbox.is_loading:  # noqa: ASYNC110  # no event tells of the end of a round
+        await asyncio.sleep(0.01)
+    assert inbox.snapshot().is_loading
+    assert inbox.snapshot().rows == ()
+    may_build.set()
+    await inbox.wait_for_rows()
+    assert [row.target for row in view.now.rows] == [asked_of_mia]
+    assert not view.now.is_loading

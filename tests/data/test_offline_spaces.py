@@ -15,7 +15,7 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import NotSent
 from octavo.api.places import SpaceRef
 from octavo.api.spaces import Space
-from octavo.api.urgency import urgency
+from octavo.api.urgency import current_urgency
 from octavo.api.wire import encode
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -261,7 +261,7 @@ async def test_what_anybody_waits_for_goes_before_all_of_it(
     waited_for: list[bool] = []
 
     async def send(op: Any) -> Any:
-        waited_for.append(urgency()())
+        waited_for.append(current_urgency()())
         return await gate(op)
 
     live = Live(send, shelf, outbox, now=clock)

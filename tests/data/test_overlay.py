@@ -97,7 +97,7 @@ def test_another_place_is_another_list() -> None:
 
 def test_what_the_server_shows_already_is_not_shown_twice() -> None:
     posted = Comment(id="k3", body=Body(markdown="Hello"), posted_by=ME, posted_at=START)
-    page = PAGE.before(posted)
+    page = PAGE.with_first(posted)
     read = comments.List(at=HERE)
     assert ids(folded(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k2"))) == ["k3", "k1", "k2"]
     assert ids(folded(read, page, NEW, state="sending", started_at=START, baseline=("k1", "k3")))[0] == "pending-e1"

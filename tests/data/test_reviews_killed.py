@@ -20,7 +20,7 @@ from octavo.data.live import Live
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
-from octavo.documents.suggestions import suggestions
+from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
 from octavo.tui.writing.applying_suggestions import Wording, apply
 from tests.data.reviewing import VERDICT, WORDS
@@ -32,7 +32,7 @@ from tests.server.asking import Ask, Clock, small_world, space_with
 async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
     """What was suggested, found in the comments as the author gets them, is what the page says."""
     found = (await ask(comments.List(at=at, format="markdown"))).items
-    ((thread, (wanted,)),) = [(each, those) for each in found if (those := suggestions(each.body.text))]
+    ((thread, (wanted,)),) = [(each, those) for each in found if (those := find_suggestions(each.body.text))]
     assert thread.target.node
     client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), StateDb(None, "ada")
     shelf = ResponseCache(None, "ada")
@@ -43,7 +43,7 @@ async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequest
     await client.aclose()
     shelf.close()
     state.close()
-    page = await ask(content.GetAsWritten(at=at, page_id="intro"))
+    page = await ask(content.GetRawPage(at=at, page_id="intro"))
     assert page.markdown == Raw("# Intro\n\nHello, reader and writer.")
 
 

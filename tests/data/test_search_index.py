@@ -22,7 +22,7 @@ from octavo.api.folding import Range
 from octavo.api.operation import SPECS, ListPage, Next, read
 from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.safety import text as safe_text
-from octavo.api.searchable import mention, mentions, with_titles
+from octavo.api.searchable import encode_mention, mentioned_urls, with_titles
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import TIDY_EVERY, Hit, SearchIndex
@@ -575,7 +575,7 @@ class TestSections:
     )
     def test_mentions_stand_for_the_title_of_a_page(self, text: str) -> None:
         (only,) = sections(f"See {text} first.", "T")
-        assert list(mentions(only.words)) == ["/pages/p2"]
+        assert list(mentioned_urls(only.words)) == ["/pages/p2"]
         assert with_titles(only.words, {"/pages/p2": "Overview"}.get)[0] == "See Overview first."
 
     def test_other_links_are_their_words(self) -> None:
@@ -612,7 +612,7 @@ class TestExcerpts:
         assert SearchTerms("b").excerpt("a\n b  c", 80) == ("a b c", (Range(2, 3),))
 
     def test_marks_move_with_the_titles_of_mentions(self) -> None:
-        text = f"tide {mention('a.md')} tide {mention('gone/b.md')} tide"
+        text = f"tide {encode_mention('a.md')} tide {encode_mention('gone/b.md')} tide"
         snippet, marks = SearchTerms("tide").excerpt(text, 200)
         said, marks = with_titles(snippet, {"a.md": "The long title of a page"}.get, marks)
         assert said == "tide The long title of a page tide b tide"
@@ -620,9 +620,9 @@ class TestExcerpts:
 
     @pytest.mark.parametrize("length", range(40, 70))
     def test_no_mention_is_cut(self, length: int) -> None:
-        text = f"{'word ' * 20} tide {mention('../a/b/c/d.md#e')} {'word ' * 20}"
+        text = f"{'word ' * 20} tide {encode_mention('../a/b/c/d.md#e')} {'word ' * 20}"
         snippet, _ = SearchTerms("tide").excerpt(text, length)
-        assert set(mentions(snippet)) <= {"../a/b/c/d.md#e"}
+        assert set(mentioned_urls(snippet)) <= {"../a/b/c/d.md#e"}
 
     def test_a_word_longer_than_the_excerpt(self) -> None:
         snippet, marks = SearchTerms("x" * 200).excerpt("y " * 100 + "x" * 500, 80)

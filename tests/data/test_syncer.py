@@ -15,7 +15,7 @@ from octavo.api.errors import ApiError, Forbidden, Lost, NotSent, RateLimited, S
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
 from octavo.api.spaces import Get, Space
-from octavo.api.urgency import urgency
+from octavo.api.urgency import current_urgency
 from octavo.api.wire import encode
 from octavo.data.response_cache import ResponseCache
 from octavo.data.sync_queue import LIMITS, MAX_BACKGROUND, Rank, Want
@@ -56,7 +56,7 @@ class Server:
     async def read(self, op: Operation[Any], most: int) -> Space:
         name = op.at.space_id  # type: ignore[attr-defined]  # only spaces are read
         self.asked.append(name)
-        self.urgent += [name] if urgency()() else []
+        self.urgent += [name] if current_urgency()() else []
         self.running[name] += 1
         assert self.running[name] == 1, "one request for each response at a time"
         self.most_running = max(self.most_running, self.running.total())

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from octavo.api.safety import text as safe
-from octavo.documents.blocks import Block, Column, Document, Run, plain_text
+from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 from tests.documents.independent_reader import words_in
 
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -38,7 +38,7 @@ def _said(block: Block) -> Iterator[str]:
                 yield from _said_by_column(column)
 
 
-def _said_by_column(column: Column) -> Iterator[str]:
+def _said_by_column(column: TableColumn) -> Iterator[str]:
     yield from _said_by_runs(column.title)
     yield from column.options.values()
 

@@ -11,7 +11,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Block, Column, Document, Heading, Run, plain_text
+from octavo.documents.blocks import Block, Document, Heading, Run, TableColumn, plain_text
 
 LONG = "a sentence that is long enough to be broken over several lines of a narrow column, and more of it. "
 TEXTS = (
@@ -216,9 +216,9 @@ _runs = st.lists(_run(), max_size=4).map(tuple)
 
 
 @st.composite
-def _column(draw: st.DrawFn) -> Column:
+def _column(draw: st.DrawFn) -> TableColumn:
     types = ("text", "number", "checkbox", "select", "users", "files", "rating", "content-ref", "image", "new one")
-    return Column(
+    return TableColumn(
         draw(st.lists(_run(), max_size=1).map(tuple)),
         draw(st.sampled_from(types)),
         draw(aligns),

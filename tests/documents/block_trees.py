@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import Block, Column, Document, Run, plain_text
+from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 
 _WORDS = [
     "The tide turns at six.",
@@ -33,8 +33,8 @@ def _run(text: str, *given: Any, **attrs: Any) -> Run:
     return Run(text, *given, **attrs)
 
 
-def _column(*given: Any) -> Column:
-    return Column(*given)
+def _column(*given: Any) -> TableColumn:
+    return TableColumn(*given)
 
 
 def _block(kind: str, attrs: dict[str, Any], **parts: Any) -> Block:

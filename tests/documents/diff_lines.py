@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from octavo.documents.blocks import Block, plain_text
 from octavo.documents.diff_model import (
-    Added,
-    Changed,
+    AddedBlock,
+    ChangedBlock,
     CodeChange,
     ContainerChange,
     Diff,
     Entry,
-    Moved,
+    MovedBlock,
     Parts,
-    Removed,
-    Restructured,
+    RemovedBlock,
+    RestructuredBlocks,
     RowChange,
     TableChange,
     TextChange,
     TextPart,
-    Unchanged,
+    UnchangedBlocks,
 )
 
 _SIGNS = {"equal": "{}", "insert": "[+{}]", "delete": "[-{}]", "format": "[f{}]", "link": "[l{}]"}
@@ -41,25 +41,25 @@ def lines(diff: Diff) -> list[str]:
 def _entries(entries: Iterable[Entry]) -> Iterator[str]:
     for entry in entries:
         match entry:
-            case Unchanged(new=blocks):
+            case UnchangedBlocks(new=blocks):
                 yield f"= {len(blocks)}"
-            case Added(block=block, entries=within) | Removed(block=block, entries=within):
-                sign = "+" if isinstance(entry, Added) else "-"
+            case AddedBlock(block=block, entries=within) | RemovedBlock(block=block, entries=within):
+                sign = "+" if isinstance(entry, AddedBlock) else "-"
                 yield f"{sign} {'around ' + block.kind if within else _short(block)}"
                 yield from (f"  {line}" for line in _entries(within))
-            case Changed(old=old, new=block, parts=None) if old.plain() != block.plain():
+            case ChangedBlock(old=old, new=block, parts=None) if old.plain() != block.plain():
                 yield f"~ {_short(old)} => {_short(block)}"
-            case Changed(new=block, parts=parts):
+            case ChangedBlock(new=block, parts=parts):
                 yield ", ".join((f"~ {block.kind}", *entry.notes))
                 yield from (f"  {line}" for line in _parts(parts))
-            case Moved(new=block, number=number, arrives=arrives, parts=parts):
+            case MovedBlock(new=block, number=number, arrives=arrives, parts=parts):
                 yield ", ".join(
                     (f"{'>' if arrives else '<'} {number} {_short(block)}", *(entry.notes if arrives else ()))
                 )
                 yield from (f"  {line}" for line in _parts(parts) if arrives)
-            case Restructured(note="", entries=within):
+            case RestructuredBlocks(note="", entries=within):
                 yield from _entries(within)
-            case Restructured(note=note, entries=within):
+            case RestructuredBlocks(note=note, entries=within):
                 yield f"% {note}"
                 yield from (f"  {line}" for line in _entries(within))
 
@@ -80,7 +80,7 @@ def _parts(parts: Parts) -> Iterator[str]:
                     yield f"column {'+' if pair.new else '-'} {plain_text((pair.new or pair.old).title)}"  # type: ignore[union-attr]  # one of them is there
             yield from _entries(rows)
         case ContainerChange(entries=entries, title=title):
-            if title is not None and title.sorts:
+            if title is not None and title.kinds:
                 yield f"title {marked(title.words)}"
             yield from _entries(entries)
 

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 from octavo.documents.blocks import Block, Document
 from octavo.documents.diff_model import (
-    Added,
-    Changed,
+    AddedBlock,
+    ChangedBlock,
     CodeChange,
     ContainerChange,
     Diff,
     Entry,
-    Moved,
-    Removed,
-    Restructured,
+    MovedBlock,
+    RemovedBlock,
+    RestructuredBlocks,
     RowChange,
     TableChange,
     TextChange,
-    Unchanged,
+    UnchangedBlocks,
 )
 
 
@@ -33,29 +33,29 @@ def _check(entries: tuple[Entry, ...], old: tuple[Block, ...], new: tuple[Block,
     assert new_side(entries) == list(new)
     for entry in entries:
         match entry:
-            case Changed(parts=parts):
+            case ChangedBlock(parts=parts):
                 assert says_something(entry)
                 if isinstance(parts, (ContainerChange, TableChange)):
                     within = parts.entries if isinstance(parts, ContainerChange) else parts.rows
                     _check(within, entry.old.children, entry.new.children)
 
 
-def says_something(entry: Changed) -> bool:
+def says_something(entry: ChangedBlock) -> bool:
     """Whether a change names or shows anything that differs."""
     if entry.settings or entry.old.kind != entry.new.kind:
         return True
     match entry.parts:
-        case TextChange(sorts=sorts):
+        case TextChange(kinds=sorts):
             return bool(sorts)
         case CodeChange(lines=lines):
             return any(line.op != "equal" for line in lines)
         case RowChange(cells=cells):
-            return any(cell.settings or (cell.words is not None and cell.words.sorts) for cell in cells)
+            return any(cell.settings or (cell.words is not None and cell.words.kinds) for cell in cells)
         case TableChange(columns=columns, rows=rows):
             titles = [(pair.old and pair.old.title, pair.new and pair.new.title) for pair in columns]
-            return any(old != new for old, new in titles) or any(not isinstance(row, Unchanged) for row in rows)
+            return any(old != new for old, new in titles) or any(not isinstance(row, UnchangedBlocks) for row in rows)
         case ContainerChange(entries=entries, title=title):
-            return bool(title and title.sorts) or any(not isinstance(each, Unchanged) for each in entries)
+            return bool(title and title.kinds) or any(not isinstance(each, UnchangedBlocks) for each in entries)
     return entry.old.plain() != entry.new.plain()
 
 
@@ -64,9 +64,9 @@ def old_side(entries: Iterable[Entry]) -> list[Block]:
     found: list[Block] = []
     for entry in entries:
         match entry:
-            case Unchanged(old=blocks) | Restructured(old=blocks):
+            case UnchangedBlocks(old=blocks) | RestructuredBlocks(old=blocks):
                 found += blocks
-            case Removed(block=block) | Changed(old=block) | Moved(old=block, arrives=False):
+            case RemovedBlock(block=block) | ChangedBlock(old=block) | MovedBlock(old=block, arrives=False):
                 found.append(block)
     return found
 
@@ -76,9 +76,9 @@ def new_side(entries: Iterable[Entry]) -> list[Block]:
     found: list[Block] = []
     for entry in entries:
         match entry:
-            case Unchanged(new=blocks) | Restructured(new=blocks):
+            case UnchangedBlocks(new=blocks) | RestructuredBlocks(new=blocks):
                 found += blocks
-            case Added(block=block) | Changed(new=block) | Moved(new=block, arrives=True):
+            case AddedBlock(block=block) | ChangedBlock(new=block) | MovedBlock(new=block, arrives=True):
                 found.append(block)
     return found
 
@@ -91,18 +91,18 @@ def moves_to_the_same_place(diff: Diff) -> list[str]:
     def count(entries: Iterable[Entry], stayed: int) -> int:
         for entry in entries:
             match entry:
-                case Unchanged(new=blocks):
+                case UnchangedBlocks(new=blocks):
                     stayed += len(blocks)
-                case Moved(number=number, arrives=arrives, new=block):
+                case MovedBlock(number=number, arrives=arrives, new=block):
                     places.setdefault(number, {})[arrives] = stayed
                     texts[number] = block.plain()
-                case Changed(parts=ContainerChange(entries=within)):
+                case ChangedBlock(parts=ContainerChange(entries=within)):
                     stayed = count(within, stayed)
-                case Changed(parts=TableChange(rows=rows)):
+                case ChangedBlock(parts=TableChange(rows=rows)):
                     stayed = count(rows, stayed) + 1
-                case Changed():
+                case ChangedBlock():
                     stayed += 1
-                case Added(entries=within) | Removed(entries=within) | Restructured(entries=within):
+                case AddedBlock(entries=within) | RemovedBlock(entries=within) | RestructuredBlocks(entries=within):
                     stayed = count(within, stayed)
         return stayed
 

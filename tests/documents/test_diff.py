@@ -10,19 +10,19 @@ from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
 from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import (
-    Added,
+    AddedBlock,
     AttributeChange,
-    Changed,
+    ChangedBlock,
     CodeChange,
     ContainerChange,
     Diff,
-    Moved,
-    Removed,
-    Restructured,
+    MovedBlock,
+    RemovedBlock,
+    RestructuredBlocks,
     RowChange,
     TableChange,
     TextChange,
-    Unchanged,
+    UnchangedBlocks,
 )
 from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.parse import parse
@@ -36,11 +36,11 @@ def changes(old: str, new: str) -> Diff:
     return diff(parse(old), parse(new))
 
 
-def changed(old: str, new: str) -> Changed:
+def changed(old: str, new: str) -> ChangedBlock:
     """The only change of a page of which nothing else changed."""
-    found = [entry for entry in changes(old, new).entries if not isinstance(entry, Unchanged)]
+    found = [entry for entry in changes(old, new).entries if not isinstance(entry, UnchangedBlocks)]
     (entry,) = found
-    assert isinstance(entry, Changed)
+    assert isinstance(entry, ChangedBlock)
     return entry
 
 
@@ -66,8 +66,8 @@ def test_only_format_and_only_link_are_told_apart() -> None:
     bold, link = changed("a b c d", "a **b** c d").parts, changed("[a b c](x)", "[a b c](y)").parts
     assert isinstance(bold, TextChange)
     assert isinstance(link, TextChange)
-    assert bold.sorts == frozenset({"format"})
-    assert link.sorts == frozenset({"link"})
+    assert bold.kinds == frozenset({"format"})
+    assert link.kinds == frozenset({"link"})
     assert bold.changed == link.changed == 0
     (word,) = link.words
     assert word.old
@@ -88,7 +88,7 @@ def test_settings_are_said_in_words() -> None:
     ticked = changed("* [ ] do this thing", "* [x] do this thing").parts
     assert isinstance(ticked, ContainerChange)
     (task,) = ticked.entries
-    assert isinstance(task, Changed)
+    assert isinstance(task, ChangedBlock)
     assert task.notes == ("checked: no → yes",)
 
 
@@ -108,9 +108,9 @@ def test_containers_tell_what_is_inside() -> None:
     entry = changed(old, old.replace("two", "2").replace('"A"', '"AA"'))
     assert isinstance(entry.parts, ContainerChange)
     tab, same = entry.parts.entries
-    assert isinstance(tab, Changed)
+    assert isinstance(tab, ChangedBlock)
     assert tab.notes == ("title: A → AA",)
-    assert isinstance(same, Unchanged)
+    assert isinstance(same, UnchangedBlocks)
 
 
 def test_tables_by_cells() -> None:
@@ -120,7 +120,7 @@ def test_tables_by_cells() -> None:
     assert isinstance(entry.parts, TableChange)
     assert [(pair.old_index, pair.new_index) for pair in entry.parts.columns] == [(0, 0), (None, 1), (1, 2)]
     first = entry.parts.rows[0]
-    assert isinstance(first, Changed)
+    assert isinstance(first, ChangedBlock)
     assert isinstance(first.parts, RowChange)
     assert [cell.words and marked(cell.words.words) for cell in first.parts.cells] == [
         None,
@@ -135,9 +135,9 @@ def test_what_stayed_is_put_together() -> None:
     old = "# A\n\none\n\n## B\n\ntwo\n\nthree\n\nfour is here"
     found = changes(old, old.replace("four", "five"))
     same, change = found.entries
-    assert isinstance(same, Unchanged)
+    assert isinstance(same, UnchangedBlocks)
     assert len(same.new) == len(same.old) == 5
-    assert isinstance(change, Changed)
+    assert isinstance(change, ChangedBlock)
     assert (found.size.added, found.size.removed) == (1, 1)
 
 
@@ -146,8 +146,8 @@ def test_moves() -> None:
     rest = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
     found = changes(block + rest, rest + block)
     left, _, arrived = found.entries
-    assert isinstance(left, Moved)
-    assert isinstance(arrived, Moved)
+    assert isinstance(left, MovedBlock)
+    assert isinstance(arrived, MovedBlock)
     assert (left.number, left.arrives, arrived.number, arrived.arrives) == (1, False, 1, True)
     assert (found.size.added, found.size.removed) == (0, 0)
 
@@ -156,7 +156,7 @@ def test_an_edited_move() -> None:
     block = "A paragraph that is long enough to be followed even when one word of it was changed.\n\n"
     rest = "".join(f"Another paragraph number {number}, quite unlike.\n\n" for number in "abcdef")
     arrived = changes(block + rest, rest + block.replace("one", "a")).entries[-1]
-    assert isinstance(arrived, Moved)
+    assert isinstance(arrived, MovedBlock)
     assert arrived.is_edited
 
 
@@ -172,16 +172,16 @@ def test_wrapping_is_said_in_words(wrapper: str, name: str) -> None:
     words = "These words go into a container of some kind."
     wrapped = f"# T\n\n{wrapper.format(words)}\n\nend"
     bare = f"# T\n\n{words}\n\nend"
-    (into,) = [entry for entry in changes(bare, wrapped).entries if isinstance(entry, Restructured)]
-    (out,) = [entry for entry in changes(wrapped, bare).entries if isinstance(entry, Restructured)]
+    (into,) = [entry for entry in changes(bare, wrapped).entries if isinstance(entry, RestructuredBlocks)]
+    (out,) = [entry for entry in changes(wrapped, bare).entries if isinstance(entry, RestructuredBlocks)]
     assert into.note == f"wrapped in {name}"
     assert out.note == f"unwrapped from {name}"
     inner = into.entries
-    while isinstance(inner[0], Added):
+    while isinstance(inner[0], AddedBlock):
         (frame,) = inner
-        assert isinstance(frame, Added)
+        assert isinstance(frame, AddedBlock)
         inner = frame.entries
-    assert all(isinstance(entry, Unchanged) for entry in (*inner, *out.entries))
+    assert all(isinstance(entry, UnchangedBlocks) for entry in (*inner, *out.entries))
 
 
 def test_another_arrangement_of_the_same_words() -> None:
@@ -193,7 +193,7 @@ def test_another_arrangement_of_the_same_words() -> None:
         + "{% endstepper %}"
     )
     (entry,) = changes(old, new).entries
-    assert isinstance(entry, Restructured)
+    assert isinstance(entry, RestructuredBlocks)
     assert entry.note == "heading ×3, list ×3 → stepper"
 
 
@@ -243,10 +243,10 @@ def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> N
     rows = [(name, f"what {name} is") for name in "abcdef"]
     found = changes(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
     for entry in found.entries:
-        if isinstance(entry, Changed):
+        if isinstance(entry, ChangedBlock):
             assert isinstance(entry.parts, TableChange)
-            assert all(isinstance(row, (Unchanged, Moved)) for row in entry.parts.rows)
-            numbers = [(row.number, row.arrives) for row in entry.parts.rows if isinstance(row, Moved)]
+            assert all(isinstance(row, (UnchangedBlocks, MovedBlock)) for row in entry.parts.rows)
+            numbers = [(row.number, row.arrives) for row in entry.parts.rows if isinstance(row, MovedBlock)]
             assert len(set(numbers)) == len(numbers)
     assert (found.size.added, found.size.removed) == (0, 0)
 
@@ -255,9 +255,9 @@ def test_a_short_row_elsewhere_is_moved_too() -> None:
     head, one, two = "| a | b |\n|-|-|\n", "| 1 | 2 |\n", "| 3 | 4 |\n"
     found = changes(head + one + two + two, head + two + two + one)
     (table,) = found.entries
-    assert isinstance(table, Changed)
+    assert isinstance(table, ChangedBlock)
     assert isinstance(table.parts, TableChange)
-    assert [type(row) for row in table.parts.rows] == [Moved, Unchanged, Moved]
+    assert [type(row) for row in table.parts.rows] == [MovedBlock, UnchangedBlocks, MovedBlock]
 
 
 def test_a_short_block_elsewhere_among_the_same_ones_did_not_go_and_come() -> None:
@@ -423,12 +423,12 @@ def test_cards_that_became_texts_again_are_told_as_one_change(form: str, is_edit
     texts = "".join(form.format(*each) for each in _TOLD)
     if is_edited:
         texts = texts.replace("an hour", "two hours")
-    (back,) = [entry for entry in changes(cards, texts).entries if isinstance(entry, Restructured)]
+    (back,) = [entry for entry in changes(cards, texts).entries if isinstance(entry, RestructuredBlocks)]
     assert back.note.startswith("cards → ")
-    assert not any(isinstance(entry, (Added, Removed)) for entry in back.entries)
+    assert not any(isinstance(entry, (AddedBlock, RemovedBlock)) for entry in back.entries)
     assert [block.kind for block in back.old] == ["cards"]
     assert len(back.new) == (1 if form.startswith("*") else 4)
-    (into,) = [entry for entry in changes(texts, cards).entries if isinstance(entry, Restructured)]
+    (into,) = [entry for entry in changes(texts, cards).entries if isinstance(entry, RestructuredBlocks)]
     assert into.note.endswith(" → cards")
 
 

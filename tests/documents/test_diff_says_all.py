@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from octavo.documents.blocks import Block, Column, Document, Run
+from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
 from octavo.documents.diff_attributes import changed_run_attributes
 from octavo.documents.diff_model import (
     AttributeChange,
-    Changed,
+    ChangedBlock,
     ContainerChange,
     Entry,
-    Moved,
+    MovedBlock,
     RowChange,
     TableChange,
-    Unchanged,
+    UnchangedBlocks,
 )
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.parse import parse
@@ -96,7 +96,7 @@ PARENTS |= {
 WORDS = (Run("The tide turns at six, and nobody waits for it."),)
 
 
-def page(kind: str, attrs: dict[str, Any], columns: tuple[Column, ...] = (Column(WORDS),)) -> Document:
+def page(kind: str, attrs: dict[str, Any], columns: tuple[TableColumn, ...] = (TableColumn(WORDS),)) -> Document:
     text = "make\nmake install" if kind in ("code", "integration") else ""
     inner = () if text or kind in ("heading", "paragraph", "cell", "expandable") else (Block("paragraph", runs=WORDS),)
     block = Block(kind, attrs, inner, () if inner or text else WORDS, text)
@@ -122,10 +122,10 @@ def test_a_box_without_a_tick_and_no_stars_are_no_empty_cell(value: object) -> N
     assert not diff(page("cell", {}), page("cell", {"value": value})).is_empty
 
 
-@pytest.mark.parametrize("field", [name for name in Column._fields if name != "title"])
+@pytest.mark.parametrize("field", [name for name in TableColumn._fields if name != "title"])
 def test_each_setting_of_a_column_is_said(field: str) -> None:
     value: Any = {"hidden": True, "options": {"a": "A"}, "width": 80, "max": 3}.get(field, "rating")
-    columns = (Column(WORDS), Column((Run("B"),)))
+    columns = (TableColumn(WORDS), TableColumn((Run("B"),)))
     other = (columns[0], columns[1]._replace(**{field: value}))
     found = diff(page("cell", {}, columns), page("cell", {}, other))
     assert [each.name.split(", ")[0] for each in settings_in(found.entries)] == ["column “B”"]
@@ -173,7 +173,7 @@ def test_hidden_words_are_said_and_not_shown_as_words() -> None:
     old = parse('{% content-ref url="a.md" %}\n[Tides](a.md)\n{% endcontent-ref %}')
     new = parse('{% content-ref url="a.md" %}\n[Tides and boats](a.md)\n{% endcontent-ref %}')
     (entry,) = diff(old, new).entries
-    assert isinstance(entry, Changed)
+    assert isinstance(entry, ChangedBlock)
     assert entry.notes == ("fallback text: Tides → Tides and boats",)
     assert entry.parts is None
 
@@ -185,16 +185,16 @@ def test_a_name_that_follows_from_the_words_is_not_said() -> None:
     (renamed,) = (
         entry
         for entry in diff(parse(page), parse(page.replace("Request", "Requests"))).entries
-        if not isinstance(entry, Unchanged)
+        if not isinstance(entry, UnchangedBlocks)
     )
-    assert isinstance(renamed, Changed)
+    assert isinstance(renamed, ChangedBlock)
     assert renamed.settings == ()
 
 
 def settings_in(entries: Iterable[Entry]) -> Iterator[AttributeChange]:
     """All settings that a diff says changed."""
     for entry in entries:
-        if isinstance(entry, (Changed, Moved)):
+        if isinstance(entry, (ChangedBlock, MovedBlock)):
             yield from entry.settings
             match entry.parts:
                 case ContainerChange(entries=inner) | TableChange(rows=inner):

@@ -120,7 +120,7 @@ def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[
 @given(three())
 def test_what_a_merge_changes_is_never_taken_for_a_change_that_main_has(sides: tuple[Json, Json, Json]) -> None:
     outcome = revision_merge.merge_revisions(*sides, "#7", STORE)
-    is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.held, str)
+    is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.content, str)
     assert predicted(sides).is_on_main is is_on_main
     assert predicted(sides, names_documents=False).is_on_main is is_on_main, "without the ids of documents too"
 

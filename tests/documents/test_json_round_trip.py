@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.blocks import Block, Column, Run
+from octavo.documents.blocks import Block, Run, TableColumn
 from octavo.documents.json_document import read_document
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
@@ -87,7 +87,7 @@ def letters(runs: Iterable[Run]) -> list[Any]:
 def meant(value: Any) -> Any:
     """The value of an attribute."""
     if isinstance(value, tuple):
-        if isinstance(value, Column):
+        if isinstance(value, TableColumn):
             align = None if value.align == "left" else value.align
             return [letters(value.title), *value._replace(align=align, options=dict(value.options))[1:]]
         return [meant(each) for each in value]

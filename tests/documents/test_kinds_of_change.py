@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from octavo.documents.diff import diff
-from octavo.documents.diff_model import Added, Removed, Restructured, Unchanged
+from octavo.documents.diff_model import AddedBlock, RemovedBlock, RestructuredBlocks, UnchangedBlocks
 from octavo.documents.parse import parse
 from tests.documents.diff_lines import lines
 from tests.documents.sides import check_sides, moves_to_the_same_place
@@ -860,16 +860,16 @@ def test_a_section_that_another_topic_took_the_place_of_is_told_as_one_change() 
     after += "### Settings\n\nChoose its sample window; larger windows give steadier figures but need memory, CPU and patience on small machines.\n\n"
     after += "```sh\nextension --window 4\n```\n\nIts panel lists every estimate.\n\n## Last\n\nStays too."
     found = diff(parse(before), parse(after))
-    (section,) = (entry for entry in found.entries if not isinstance(entry, Unchanged))
-    assert isinstance(section, Restructured)
+    (section,) = (entry for entry in found.entries if not isinstance(entry, UnchangedBlocks))
+    assert isinstance(section, RestructuredBlocks)
     assert section.is_replaced
     assert section.note.startswith("section replaced: ")
     assert [block.kind for block in section.old] == ["heading", "paragraph", "list", "paragraph"]
-    assert [type(entry) for entry in section.entries] == [Removed] * 4 + [Added] * 6
+    assert [type(entry) for entry in section.entries] == [RemovedBlock] * 4 + [AddedBlock] * 6
     edited = diff(parse(before), parse(before.replace("ten times", "twice").replace("pencil", "pen")))
-    assert not any(isinstance(entry, Restructured) for entry in edited.entries)
+    assert not any(isinstance(entry, RestructuredBlocks) for entry in edited.entries)
     translated = before.replace("Write it into the log with a pencil.", "Dann alles ins Heft eintragen bitte.")
-    assert not any(isinstance(entry, Restructured) for entry in diff(parse(before), parse(translated)).entries)
+    assert not any(isinstance(entry, RestructuredBlocks) for entry in diff(parse(before), parse(translated)).entries)
 
 
 TITLED = {

@@ -259,7 +259,7 @@ def test_what_lies_beyond_the_tree_is_told_from_what_is_missing_in_it() -> None:
     ):
         target = resolve(href, "guides/page.md", LinkTargets())
         assert isinstance(target, BrokenLink)
-        assert target.is_beyond == is_beyond
+        assert target.is_outside_tree == is_beyond
 
 
 @pytest.mark.parametrize("href", ["https://app.gitbook.com/s/other/a", "www.example.org/a", "mailto:a@b.example"])

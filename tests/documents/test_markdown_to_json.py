@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.documents.markdown_to_json import link_reference, to_json_document
 from octavo.documents.parse import parse
 from octavo.server.image_size import image_size
@@ -125,7 +125,7 @@ def test_words_have_their_marks_and_links_their_targets() -> None:
     assert marked["code"] == {"code"}
     (link,) = kind(document, "link")
     assert link["data"] == {"ref": {"kind": "anchor", "anchor": "part", "page": "p1"}}
-    assert plain({"object": "block", "nodes": link["nodes"]}) == "link bold"
+    assert document_text({"object": "block", "nodes": link["nodes"]}) == "link bold"
     assert kind(document, "emoji")[0]["data"] == {"code": "rocket"}
     assert kind(document, "inline-math")[0]["data"] == {"formula": "x^2"}
 
@@ -135,7 +135,7 @@ def test_a_table_has_its_cells_as_fragments() -> None:
     columns = table["data"]["view"]["columns"]
     assert [table["data"]["definition"][column]["title"] for column in columns] == ["Name", "Size"]
     assert table["data"]["definition"][columns[1]]["textAlignment"] == "right"
-    says = {fragment["fragment"]: plain(fragment["nodes"][0]) for fragment in table["fragments"]}
+    says = {fragment["fragment"]: document_text(fragment["nodes"][0]) for fragment in table["fragments"]}
     rows = sorted(table["data"]["records"].values(), key=lambda row: row["orderIndex"])
     assert [[says[row["values"][column]] for column in columns] for row in rows] == [["a", "1"], ["b", "2"]]
 

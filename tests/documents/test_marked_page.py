@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import Choice, ChoiceKind
 from octavo.documents.merging.page_merge import merge
 from tests.documents.random_lines import three_texts
@@ -38,7 +38,7 @@ def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple
 @STABLE
 @given(three_texts(), st.sampled_from(SIDES))
 def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: ChoiceKind) -> None:
-    assert not find_markers(merge(*texts).decided(side))
+    assert not find_markers(merge(*texts).text_with_choice(side))
 
 
 @STABLE
@@ -46,9 +46,9 @@ def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: 
 def test_a_text_with_marks_has_the_same_conflicts_and_keeps_all_else(texts: tuple[str, str, str]) -> None:
     merged = merge(*texts)
     text = merged.text(request=NAME)
-    read = read_marked(text, merged)
-    expected = [(name, each.base) for name, each in merged.named if not each.is_suggested]
-    assert [(name, each.base) for name, each in read.named if not each.is_suggested] == expected
+    read = read_marked_page(text, merged)
+    expected = [(name, each.base) for name, each in merged.named_conflicts if not each.is_suggested]
+    assert [(name, each.base) for name, each in read.named_conflicts if not each.is_suggested] == expected
     assert lines_of(read.text(request=NAME)) == lines_of(text)
     for side in SIDES:
         choices = {name: Choice(side) for name, _ in expected}
@@ -67,14 +67,14 @@ def test_a_text_with_marks_has_the_same_conflicts_and_keeps_all_else(texts: tupl
 def test_marks_take_the_blank_lines_with_them_that_they_brought(base: str) -> None:
     main, request = base.replace("Beta", "Beta 1").replace("Gamma", "Delta"), base.replace("Beta", "Beta 2")
     known = merge(base, main, request)
-    read = read_marked(known.text(request=NAME), known)
-    assert read.decided("main") == main
-    assert read.decided("request") == main.replace("Beta 1", "Beta 2")
+    read = read_marked_page(known.text(request=NAME), known)
+    assert read.text_with_choice("main") == main
+    assert read.text_with_choice("request") == main.replace("Beta 1", "Beta 2")
 
 
 def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
     merged = merge("a\n\nb\n\nc\n", "a1\n\nb\n\nc1\n", "a2\n\nb\n\nc2\n")
-    (first, _), (second, _) = merged.named
+    (first, _), (second, _) = merged.named_conflicts
     assert merged.text({first: Choice("request")}, request=NAME) == (
         "a2\n\nb\n\n<<<<<<< main\n\nc1\n\n=======\n\nc2\n\n>>>>>>> #42\n"
     )
@@ -83,24 +83,24 @@ def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
 
 def test_the_same_conflict_twice_is_decided_twice() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
-    (first, _), (second, _) = merged.named
+    (first, _), (second, _) = merged.named_conflicts
     assert merged.text({first: Choice("main"), second: Choice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_the_same_conflict_twice_is_read_as_two() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
-    read = read_marked(merged.text(request=NAME), merged)
-    (first, _), (second, _) = read.named
+    read = read_marked_page(merged.text(request=NAME), merged)
+    (first, _), (second, _) = read.named_conflicts
     assert read.text({first: Choice("main"), second: Choice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
     merged = merge("\na\none", "one\n\none", "a\n\na")
     text = merged.text(request=NAME)
-    expected = [(name, each.base) for name, each in merged.named]
+    expected = [(name, each.base) for name, each in merged.named_conflicts]
     assert len(dict(expected)) == 2
-    read = read_marked(text, merged)
-    assert [(name, each.base) for name, each in read.named] == expected
+    read = read_marked_page(text, merged)
+    assert [(name, each.base) for name, each in read.named_conflicts] == expected
     choices = {expected[0][0]: Choice("main"), expected[1][0]: Choice("request")}
     assert lines_of(read.text(choices)) == ["one", "a"]
 
@@ -123,8 +123,8 @@ def test_marks_are_around_whole_blocks() -> None:
 
 def test_marks_that_no_merge_made_are_one_conflict_without_a_base() -> None:
     text = "a\n\n<<<<<<< main\n\n=======\n\nb!\n\n>>>>>>> #42\n\nc\n"
-    read = read_marked(text)
-    ((name, conflict),) = read.named
+    read = read_marked_page(text)
+    ((name, conflict),) = read.named_conflicts
     assert (conflict.main, conflict.request, conflict.base) == (None, "b!", None)
     assert read.text({name: Choice("main")}) == "a\n\nc\n"
     assert read.text({name: Choice("request")}) == "a\n\nb!\n\nc\n"
@@ -134,4 +134,4 @@ def test_marks_that_no_merge_made_are_one_conflict_without_a_base() -> None:
 def test_a_text_edited_beside_its_marks_keeps_the_edit() -> None:
     merged = merge("a\n\nb\n\nc\n", "a\n\nb1\n\nc\n", "a\n\nb2\n\nc\n")
     text = merged.text(request=NAME).replace("c\n", "c, edited\n")
-    assert read_marked(text, merged).decided("request") == "a\n\nb2\n\nc, edited\n"
+    assert read_marked_page(text, merged).text_with_choice("request") == "a\n\nb2\n\nc, edited\n"

@@ -15,7 +15,7 @@ from tests.documents.merge_model import Page, Who, pages, text, words_of
 
 
 def decided(page: Page, side: ChoiceKind) -> str:
-    return merge(*page.texts).decided(side)
+    return merge(*page.texts).text_with_choice(side)
 
 
 def lines(markdown: str) -> list[str]:
@@ -71,7 +71,7 @@ def each_way(base: str, main: str, this: str) -> list[str]:
     results = []
     for texts in ((base, main, this), (base, this, main)):
         found = merge(*texts)
-        results += [found.decided("main"), found.decided("request")]
+        results += [found.text_with_choice("main"), found.text_with_choice("request")]
     return results
 
 

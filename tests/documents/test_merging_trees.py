@@ -46,7 +46,7 @@ def outline(pages: Pages) -> str:
 
 
 def text_of(outcome: RevisionMerge, name: str) -> str:
-    page = page_trees.find(outcome.held["pages"], name)
+    page = page_trees.find(outcome.content["pages"], name)
     assert page is not None
     return STORE.text(page["text"])
 
@@ -114,14 +114,14 @@ def test_one_side_alone_is_taken_as_it_is(sides: tuple[Json, Json, Json]) -> Non
         (main, merged(base, main, base)),
         (main, merged(base, main, main)),
     ):
-        assert page_trees.with_paths(outcome.held["pages"]) == side["pages"]
+        assert page_trees.with_paths(outcome.content["pages"]) == side["pages"]
         assert outcome.conflicts == ()
 
 
 @given(three())
 def test_no_page_is_lost_that_a_side_added_or_edited(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
-    there = facts(merged(base, main, proposed).held["pages"])
+    there = facts(merged(base, main, proposed).content["pages"])
     before = facts(base["pages"])
     for side in (main, proposed):
         for name, page in facts(side["pages"]).items():
@@ -132,14 +132,14 @@ def test_no_page_is_lost_that_a_side_added_or_edited(sides: tuple[Json, Json, Js
 @given(three())
 def test_a_page_goes_only_if_a_side_deleted_it(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
-    there = facts(merged(base, main, proposed).held["pages"])
+    there = facts(merged(base, main, proposed).content["pages"])
     assert set(facts(main["pages"])) & set(facts(proposed["pages"])) <= set(there)
     assert set(there) <= set(facts(main["pages"])) | set(facts(proposed["pages"]))
 
 
 @given(three())
 def test_every_page_stands_once_and_where_it_may(sides: tuple[Json, Json, Json]) -> None:
-    pages = merged(*sides).held["pages"]
+    pages = merged(*sides).content["pages"]
     names = [page["id"] for page in page_trees.walk(pages)]
     assert len(names) == len(set(names))
     for page in page_trees.walk(pages):
@@ -169,7 +169,7 @@ def test_it_comes_out_the_same_every_time(sides: tuple[Json, Json, Json]) -> Non
 def test_the_other_way_round_the_same_pages_are_there(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     here, there = merged(base, main, proposed), merged(base, proposed, main)
-    assert set(facts(here.held["pages"])) == set(facts(there.held["pages"]))
+    assert set(facts(here.content["pages"])) == set(facts(there.content["pages"]))
 
 
 A, B, C, D = (document(name) for name in "ABCD")
@@ -181,47 +181,47 @@ def kinds(outcome: RevisionMerge) -> Iterator[tuple[str, str]]:
 
 def test_additions_moves_and_deletions_of_both_sides_meet() -> None:
     outcome = merged(revision(A, B, C), revision(A, document("B", text="new"), C, document("m")), revision(C, A, B))
-    assert outline(outcome.held["pages"]) == "C A B m"
+    assert outline(outcome.content["pages"]) == "C A B m"
     assert text_of(outcome, "B") == "new"
     assert outcome.conflicts == ()
 
 
 def test_new_pages_of_the_change_request_come_after_those_of_main() -> None:
     outcome = merged(revision(A, B), revision(A, document("m"), B), revision(A, document("c"), B))
-    assert outline(outcome.held["pages"]) == "A m c B"
+    assert outline(outcome.content["pages"]) == "A m c B"
     assert outcome.conflicts == ()
 
 
 def test_an_edited_page_survives_its_deletion_where_its_parent_stood() -> None:
     base = revision(A, group("G", B, C), D)
     outcome = merged(base, revision(A, group("G", document("B", text="kept"), C), D), revision(A, D))
-    assert outline(outcome.held["pages"]) == "A B D"
+    assert outline(outcome.content["pages"]) == "A B D"
     assert list(kinds(outcome)) == [("deleted", "B")]
 
 
 def test_a_page_added_below_a_deleted_one_moves_up() -> None:
     outcome = merged(revision(A, B), revision(A, document("B", document("m"))), revision(A))
-    assert outline(outcome.held["pages"]) == "A m"
+    assert outline(outcome.content["pages"]) == "A m"
     assert list(kinds(outcome)) == [("deleted", "m")]
 
 
 def test_a_page_moved_by_both_stands_where_main_has_it() -> None:
     base = revision(A, B, C)
     outcome = merged(base, revision(document("A", C), B), revision(A, document("B", C)))
-    assert outline(outcome.held["pages"]) == "A(C) B"
+    assert outline(outcome.content["pages"]) == "A(C) B"
     assert list(kinds(outcome)) == [("moved", "C")]
 
 
 def test_two_pages_moved_below_each_other_make_no_cycle() -> None:
     base = revision(A, B)
     outcome = merged(base, revision(document("B", A)), revision(document("A", B)))
-    assert outline(outcome.held["pages"]) == "B(A)"
+    assert outline(outcome.content["pages"]) == "B(A)"
     assert list(kinds(outcome)) == [("moved", "B")]
 
 
 def test_an_order_that_both_changed_is_that_of_main() -> None:
     outcome = merged(revision(A, B, C, D), revision(B, C, A, D), revision(B, C, D, A))
-    assert outline(outcome.held["pages"]) == "B C A D"
+    assert outline(outcome.content["pages"]) == "B C A D"
     assert list(kinds(outcome)) == [("order", "A")]
 
 
@@ -229,14 +229,14 @@ def test_pages_reordered_by_one_side_each_keep_their_new_places() -> None:
     pages = [document(name) for name in "ABCDEF"]
     a, b, c, d, e, f = pages
     outcome = merged(revision(*pages), revision(b, a, c, d, e, f), revision(a, b, c, d, f, e))
-    assert outline(outcome.held["pages"]) == "B A C D F E"
+    assert outline(outcome.content["pages"]) == "B A C D F E"
     assert outcome.conflicts == ()
 
 
 def test_fields_are_merged_one_by_one() -> None:
     base = revision(A)
     outcome = merged(base, revision(document("A", title="Main")), revision(document("A", emoji="1f680")))
-    assert {"title": outcome.held["pages"][0]["title"], "emoji": outcome.held["pages"][0].get("emoji")} == {
+    assert {"title": outcome.content["pages"][0]["title"], "emoji": outcome.content["pages"][0].get("emoji")} == {
         "title": "Main",
         "emoji": "1f680",
     }
@@ -246,7 +246,7 @@ def test_a_value_that_was_not_taken_is_said_at_the_top_of_the_page() -> None:
     base = revision(document("A", text="words\n"))
     main, proposed = document("A", title="Here", text="words\n"), document("A", title="There", text="words\n")
     outcome = merged(base, revision(main), revision(proposed))
-    assert outcome.held["pages"][0]["title"] == "Here"
+    assert outcome.content["pages"][0]["title"] == "Here"
     assert text_of(outcome, "A") == ("<<<<<<< main\n\ntitle: Here\n\n=======\n\ntitle: There\n\n>>>>>>> #7\n\nwords\n")
     assert RevisionConflict("field", "A") in outcome.conflicts
 
@@ -266,6 +266,6 @@ def test_files_and_variables_are_merged_too() -> None:
     outcome = merged(
         revision(files=(old,), x=1, y=1, z=1), revision(files=(new,), x=2, y=1, z=2), revision(files=(added,), x=1, y=2)
     )
-    assert outcome.held["files"] == [new, added]
-    assert outcome.held["variables"] == {"x": 2, "y": 2, "z": 2}
+    assert outcome.content["files"] == [new, added]
+    assert outcome.content["variables"] == {"x": 2, "y": 2, "z": 2}
     assert list(kinds(outcome)) == [("deleted", "f1"), ("variable", "z")]

@@ -46,14 +46,14 @@ CASES = read_cases()
 def test_a_decision_is_published_as_it_was_made(name: str) -> None:
     case = CASES[name]
     merged = merge(case["base"], case["main"], case["request"])
-    suggested = len(merged.named) - len(merged.conflicts)
+    suggested = len(merged.named_conflicts) - len(merged.conflicts)
     counts = f"{len(merged.conflicts)}" + (f", suggestions: {suggested}" if suggested else "")
     assert counts == case.get("conflicts", "0")
     if "merged" in case:
         assert merged.text().strip("\n") == case["merged"].strip("\n")
     for label, side in SIDES.items():
         if f"decided {label}" in case:
-            assert merged.decided(side).strip("\n") == case[f"decided {label}"].strip("\n")
+            assert merged.text_with_choice(side).strip("\n") == case[f"decided {label}"].strip("\n")
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -64,9 +64,11 @@ def test_the_same_is_published_when_the_sides_change_places(name: str) -> None:
     )
     mirrored: tuple[tuple[ChoiceKind, ChoiceKind], ...] = (("main", "request"), ("request", "main"), ("both", "both"))
     for side, opposite in mirrored:
-        if side == "both" and any(each.kind in NEVER_BOTH for _, each in one.places):
+        if side == "both" and any(each.kind in NEVER_BOTH for _, each in one.conflict_places):
             continue  # both sides cannot be kept
-        assert Counter(re.findall(r"\w+", one.decided(side))) == Counter(re.findall(r"\w+", other.decided(opposite)))
+        assert Counter(re.findall(r"\w+", one.text_with_choice(side))) == Counter(
+            re.findall(r"\w+", other.text_with_choice(opposite))
+        )
 
 
 def test_line_ends_of_windows_are_kept() -> None:
@@ -92,7 +94,7 @@ def test_own_text_is_published_in_the_place_that_main_has_it() -> None:
         f"B one.\n\nC one.\n\n{long}\n\nD one.\n",
     )
     merged = merge(*texts)
-    ((name, _),) = merged.named
+    ((name, _),) = merged.named_conflicts
     assert merged.text({name: Choice("own", "\nMine.\n")}) == "B one.\n\nMine.\n\nC one.\n\nD one.\n"
     assert merged.text({name: Choice("own", "\n")}) == "B one.\n\nC one.\n\nD one.\n"
 
@@ -118,7 +120,7 @@ def test_a_column_that_was_replaced_is_not_taken_for_a_renamed_one() -> None:
     replaced = "| A | D | C |\n| - | - | - |\n| 1 | 8 | 3 |\n"
     merged = merge(GRID, f"{GRID}| 4 | 5 | 6 |\n", replaced)
     assert [each.kind for each in merged.conflicts] == ["columns"]
-    assert merged.decided("request") == replaced
+    assert merged.text_with_choice("request") == replaced
 
 
 def test_rows_that_both_added_are_compared_without_the_blanks_around_their_cells() -> None:
@@ -130,7 +132,7 @@ def test_a_sentence_that_both_put_into_one_paragraph_is_not_suggested_twice() ->
     one, new, other = "The light turns.", "It is red now.", "The log is kept."
     merged = merge(f"{one} {other}\n", f"{one} {new} {other}\n", f"{new} {one} {other}\n")
     assert len(merged.conflicts) == 1
-    assert merged.decided("request") == f"{new} {one} {other}\n"
+    assert merged.text_with_choice("request") == f"{new} {one} {other}\n"
 
 
 def test_a_fence_that_main_wrapped_in_a_tag_of_its_name_keeps_its_fences() -> None:
@@ -157,9 +159,9 @@ def test_the_old_place_of_text_that_both_moved_has_no_marks() -> None:
 def test_line_ends_are_kept_when_a_side_is_one_line_and_never_doubled() -> None:
     lines = "a\r\n\r\nb\r\n"
     for request in ("x", ""):
-        assert merge(lines, lines.replace("b", "c"), request).decided("main").rstrip() == "a\r\n\r\nc"
+        assert merge(lines, lines.replace("b", "c"), request).text_with_choice("main").rstrip() == "a\r\n\r\nc"
     mixed = merge("a b\r\n\nc d\n", "a c\r\n\r\nc d\r\n", "a b\r\n\nc d\nnew\n")
-    assert "\r\r" not in mixed.decided("main") + mixed.decided("request")
+    assert "\r\r" not in mixed.text_with_choice("main") + mixed.text_with_choice("request")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_line_ends_are_kept_when_a_side_is_one_line_and_never_doubled() -> None:
 def test_text_nested_ten_thousand_deep_is_merged(line: str, close: str) -> None:
     deep = line * 10_000 + "Word.\n" + close * 10_000
     merged = merge(deep, deep.replace("Word", "Other"), f"{deep}\nEnd.\n")
-    assert "Other." in merged.decided("main")
+    assert "Other." in merged.text_with_choice("main")
 
 
 def test_a_list_nested_five_hundred_deep_is_merged() -> None:
@@ -199,9 +201,9 @@ def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:
         f"{base.replace('a', 'r')}\nEnd of the request.\n",
     )
     merged = merge(base, main, request)
-    assert "End of main." in merged.decided("main")
-    assert "End of the request." in merged.decided("request")
-    assert merge(base[:100], main, request).decided("both")
+    assert "End of main." in merged.text_with_choice("main")
+    assert "End of the request." in merged.text_with_choice("request")
+    assert merge(base[:100], main, request).text_with_choice("both")
 
 
 @STABLE
@@ -242,7 +244,7 @@ def test_edits_of_different_paragraphs_keep_both(paragraphs: list[str], data: st
 
     merged = merge(page(), page("m"), page("p"))
     assert merged.text() == page("m", "p")
-    assert not merged.named
+    assert not merged.named_conflicts
 
 
 @STABLE

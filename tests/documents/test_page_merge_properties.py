@@ -25,7 +25,7 @@ PAIRS += [("{% stepper", "{% endstepper"), ("<details>", "</details>"), ("<summa
 
 
 def decided(texts: ThreeTexts, side: ChoiceKind) -> str:
-    return merge(texts.base, texts.main, texts.request).decided(side)
+    return merge(texts.base, texts.main, texts.request).text_with_choice(side)
 
 
 def check_markup(result: str) -> None:
@@ -69,18 +69,22 @@ def check_every_mixture(texts: ThreeTexts) -> None:
     chance = random.Random(texts.main)
     sides: list[ChoiceKind] = ["main", "request", "both", "words"]
     for _ in range(3):
-        choices = {name: Choice(chance.choice(sides)) for name, _ in merged.named}
+        choices = {name: Choice(chance.choice(sides)) for name, _ in merged.named_conflicts}
         check_markup(merged.text(choices))
-    own = {name: Choice("own", "Own words.") for name, each in merged.named if each.kind not in ("row", "head", "line")}
-    assert "<<<<<<<" not in merged.text({**{name: Choice("main") for name, _ in merged.named}, **own})
+    own = {
+        name: Choice("own", "Own words.")
+        for name, each in merged.named_conflicts
+        if each.kind not in ("row", "head", "line")
+    }
+    assert "<<<<<<<" not in merged.text({**{name: Choice("main") for name, _ in merged.named_conflicts}, **own})
 
 
 def check_both(texts: ThreeTexts) -> None:
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
-    if any(each.kind in NEVER_BOTH for _, each in merged.named):
+    if any(each.kind in NEVER_BOTH for _, each in merged.named_conflicts):
         return  # both is main's
-    base, found = words_in(texts.base), words_in(merged.decided("both"))
+    base, found = words_in(texts.base), words_in(merged.text_with_choice("both"))
     for side in (texts.main, texts.request):
         assert not [word for word in words_in(side).keys() - base.keys() if not found[word]]
 
@@ -125,7 +129,7 @@ def check_apart(seed: int, size: int) -> None:
     texts, expected = edited_apart(seed, size)
     note(str(texts))
     merged = merge(texts.base, texts.main, texts.request)
-    assert not merged.named
+    assert not merged.named_conflicts
     assert merged.text() == expected
 
 
@@ -160,7 +164,7 @@ def test_sections_that_both_sides_added_are_never_interleaved(seed: int, size: i
         side.children += made
         sides.append(text(side))
     whole = ["\n".join(text(each) for each in made) for made in added]
-    assert merge(text(base), sides[0], sides[1]).decided("both") == f"{text(base)}\n{whole[0]}\n{whole[1]}"
+    assert merge(text(base), sides[0], sides[1]).text_with_choice("both") == f"{text(base)}\n{whole[0]}\n{whole[1]}"
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)

@@ -12,8 +12,8 @@ from octavo.documents.suggestions import (
     apply_suggestion,
     block_source,
     find_block_source,
+    find_suggestions,
     suggestion_fence,
-    suggestions,
     with_conflict_markers,
 )
 
@@ -49,7 +49,7 @@ TEXTS = st.text(st.sampled_from("a `~\n#<>-{%}|\\_*é😀=s"), max_size=60)
 def test_whatever_is_suggested_comes_back_as_it_was(before: str, source: str, after: str) -> None:
     before, after = (each.replace("`", "").replace("~", "") for each in (before, after))
     comment = f"{before}\n{suggestion_fence(source)}{after}"
-    assert [each.text for each in suggestions(comment)] == [source]
+    assert [each.text for each in find_suggestions(comment)] == [source]
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_whatever_is_suggested_comes_back_as_it_was(before: str, source: str, af
     ],
 )
 def test_what_is_no_suggestion(comment: str) -> None:
-    assert suggestions(comment) == ()
+    assert find_suggestions(comment) == ()
 
 
 def test_several_in_one_comment_and_one_that_does_not_end() -> None:
-    found = suggestions("Better:\n\n```suggestion\none\n```\nor\n~~~ Suggestion\ntwo\n~~~\n```suggestion\nthree")
+    found = find_suggestions("Better:\n\n```suggestion\none\n```\nor\n~~~ Suggestion\ntwo\n~~~\n```suggestion\nthree")
     assert [each.text for each in found] == ["one", "two", "three"]
     assert found[0].lines == (2, 5)
 

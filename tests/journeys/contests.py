@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from octavo.api import change_requests, content
-from octavo.api.content import ContentEdit, DocumentBody, GetAsWritten, InsertPage, Page, UpdatePage
+from octavo.api.content import ContentEdit, DocumentBody, GetRawPage, InsertPage, Page, UpdatePage
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
 from octavo.tui.review.merge_outcome import OutcomeScreen
 from tests.journeys.stage import MARA, Run
@@ -50,7 +50,7 @@ class Contest:
     async def text(self, title: str, at: ContentRef = HARBOUR) -> str:
         """What a page says, letter for letter."""
         page = await self.page(title, at)
-        raw = (await self.run.ask(GetAsWritten(at=at, page_id=page.id, format="markdown"), MARA)).markdown
+        raw = (await self.run.ask(GetRawPage(at=at, page_id=page.id, format="markdown"), MARA)).markdown
         return raw.text if raw is not None else ""
 
     async def texts(self, base: str, main: str, mine: str, *, title: str = "Stores") -> None:

@@ -18,9 +18,9 @@ from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import painted_rows
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import SectionTabs
 from tests.journeys.random_server import Answered, RandomServer
 from tests.journeys.stage import CONNECTED, Run
 
@@ -47,7 +47,7 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
     for (view, selector), slots in LISTS.items():
         if type(screen).__name__ != view:
             continue
-        for surface in screen.query(selector).results(Lines):
+        for surface in screen.query(selector).results(LineList):
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
             ops = [op for slot in slots if (op := screen.subscriptions.op(slot)) is not None]
@@ -62,9 +62,9 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
             yield from (f"{type(screen).__name__} #{rows.id}: {each}" for each in _of_list(run, server, rows, op))
 
 
-def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
+def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
-    at: list[tuple[Rows[Any], Operation[Any] | None]] = []
+    at: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
         case ChangesScreen() if not (screen.narrowing.by or screen.only_mine):
             at = [(screen.rows, screen.subscriptions.op(screen.sections.current))]
@@ -75,13 +75,13 @@ def _whole(screen: View) -> Iterator[tuple[Rows[Any], Operation[Any]]]:
     yield from ((rows, op) for rows, op in at if op is not None)
 
 
-def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]) -> Iterator[str]:
+def _of_list(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
     answers = _answers(server, op)
     snapshot = run.app.session.live.peek(op)
     if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
     # Not what is seen of it: a notice may lie on it.
-    text = " ".join(each.plain.strip() for each in (rows.foot if rows.keys else rows.state.lines()))
+    text = " ".join(each.plain.strip() for each in (rows.footer if rows.keys else rows.state.lines()))
     value = snapshot.value
     # An answer to what was given up meanwhile reached nobody: what counts is the last that came.
     if snapshot.error is not None and "✗" not in text:
@@ -101,7 +101,7 @@ def _of_list(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]
     yield from _of_titles(run, server, rows, op)
 
 
-def _of_titles(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[Any]) -> Iterator[str]:
+def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
     """Rows on show are called what the server calls them, made safe."""
     start = encode(op).url
     heard = [
@@ -113,7 +113,7 @@ def _of_titles(run: Run, server: RandomServer, rows: Rows[Any], op: Operation[An
         for each in answer.value["items"]
         if isinstance(each, dict)
     ]
-    for index in rows.in_sight:
+    for index in rows.visible_indexes:
         item = rows.items[index]
         name = "name" if rows.id == "files" else "title"
         told = {line(title) for each in heard if each.get("id") == item.id and isinstance(title := each.get(name), str)}
@@ -144,7 +144,7 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     if held or not answers or any(each.loading for each in answers):
         return
     threads = [each for answer in answers if answer.value is not None for each in answer.value.items]
-    counted = {each.key: each.count for each in screen.query_one(Sections).sections}
+    counted = {each.key: each.count for each in screen.query_one(SectionTabs).sections}
     right = {"open": sum(each.is_open_thread for each in threads), "all": len(threads)}
     right["resolved"] = sum(not each.is_open for each in threads)
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
@@ -183,7 +183,7 @@ def failed(server: RandomServer, op: Operation[Any]) -> bool:
     return bool(answers) and all(each.status >= 400 or not isinstance(each.value, dict) for each in answers)
 
 
-def shown(run: Run, surface: Lines) -> str:
+def shown(run: Run, surface: LineList) -> str:
     """What a list shows."""
     strips = painted_rows(run.app.screen)
     x, y, width, height = surface.region

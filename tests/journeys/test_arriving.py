@@ -12,7 +12,7 @@ import pytest
 from octavo.api import comments, content
 from octavo.server.app import Platform
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.moods import serving
 from tests.journeys.stage import Stage
 
@@ -85,7 +85,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
 async def test_the_outline_of_another_page_begins_at_its_top(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G", "J")
-        assert run.app.screen.query_one("#outline", Rows).cursor == 0
+        assert run.app.screen.query_one("#outline", RowList).cursor == 0
 
 
 def garbling(platform: Platform) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api import change_requests, content
-from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
+from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.tui.writing.page_drafts import PagePlace, folder, page_drafts
 from tests.journeys.stage import MARA, Run, Stage
@@ -23,7 +23,7 @@ YUKI = "yuki-tanabe"
 
 
 async def words(run: Run, page: str) -> str:
-    raw = (await run.ask(GetAsWritten(at=HARBOUR, page_id=page, format="markdown"), MARA)).markdown
+    raw = (await run.ask(GetRawPage(at=HARBOUR, page_id=page, format="markdown"), MARA)).markdown
     assert raw is not None
     return raw.text
 
@@ -160,7 +160,7 @@ async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_
         await run.see("✓ Yours chosen")
         await run.press("ctrl+s")
         await run.hear("Saved Welcome to #9 Ours.")
-        raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), MARA)).markdown
+        raw = (await run.ask(GetRawPage(at=at, page_id=page, format="markdown"), MARA)).markdown
         assert raw is not None
         assert raw.text == text.replace("three questions", "four questions")
         await run.until(

@@ -94,7 +94,7 @@ async def test_front_matter_nested_deep_says_why_and_is_never_lost(stage: Stage,
         await run.see("Merge  (y)")
         await run.press("y")
         await run.hear("Merged #1.")
-        written = await run.ask(content.GetAsWritten(at=spaces[0], page_id=page.id), MARA)
+        written = await run.ask(content.GetRawPage(at=spaces[0], page_id=page.id), MARA)
         assert written.markdown is not None
         assert written.markdown.text == body.markdown
 

@@ -104,11 +104,11 @@ class Compared:
             duplicate = next(
                 each for each in await self.offered(managing_spaces.choose, managed) if each.title == "Duplicate"
             )
-            self.compare(f"duplicate {called}", "", "", duplicate.off or None, spaces.Duplicate(at=at))
+            self.compare(f"duplicate {called}", "", "", duplicate.disabled_reason or None, spaces.Duplicate(at=at))
         if managed.why_may_not("move") is None:
             for place in await self.offered(moving_spaces.choose_place, managed):
                 to = Move(at=at, parent=place.value or None)
-                self.compare(f"move {called} to {place.title}", "", "", place.off or None, to)
+                self.compare(f"move {called} to {place.title}", "", "", place.disabled_reason or None, to)
 
     async def offered(
         self, ask: Callable[[Octavo, ManagedSpaces], None], managed: ManagedSpaces

@@ -21,7 +21,7 @@ from octavo.tui.resources.form_inputs import FieldRow
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.form_values import same
 from octavo.tui.resources.resource import Resource
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.text_inputs import TextEditor
 from tests.journeys.managed import BARE, NOOR, TELLING, Forms, Written, changes
@@ -163,7 +163,7 @@ class Managing:
         view, (part, thing) = browser(self.run), kind.itself(row)
         await self.on(kind, row)
         await self.run.press("X")
-        assert isinstance(self.run.app.screen, Confirm), self.run.text
+        assert isinstance(self.run.app.screen, ConfirmDialog), self.run.text
         if part.as_it_was(view.level.known, thing) is None:
             await self.run.type(acting.to_type(part.verb.lower(), part, (thing,)))
             await self.run.press("enter")

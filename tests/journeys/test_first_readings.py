@@ -15,14 +15,14 @@ from octavo.tui.terminal.ascii_twins import TWINS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
-from octavo.tui.widgets.fact_list import Facts
+from octavo.tui.widgets.text_widgets import FactList
 from tests.journeys.stage import Run, Stage
 
 
 def labels(run: Run) -> list[str]:
     """The labels of the details below a table."""
     assert isinstance(run.app.screen, BrowserScreen)
-    return [fact.label for facts in run.app.screen.query(Facts) for fact in facts.facts]
+    return [fact.label for facts in run.app.screen.query(FactList) for fact in facts.facts]
 
 
 async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Stage) -> None:
@@ -97,10 +97,10 @@ async def test_a_command_that_is_off_says_what_it_does_and_why_it_is_off(stage: 
         await run.press("]", "]", "]", ":")
         assert isinstance(run.app.screen, PaletteScreen)
         choices = run.app.screen.choices()
-        off = [each for each in choices if isinstance(each.value, ActiveCommand) and each.off]
+        off = [each for each in choices if isinstance(each.value, ActiveCommand) and each.disabled_reason]
         assert off
-        assert [each.title for each in off if not each.explained.endswith(each.detail)] == []
-        assert [each.title for each in off if not each.explained.startswith(each.off)] == []
+        assert [each.title for each in off if not each.explanation.endswith(each.detail)] == []
+        assert [each.title for each in off if not each.explanation.startswith(each.disabled_reason)] == []
         await run.type("merge")
         await run.see("Select a change request first. Run the checks, then merge into main")
         count = re.search(r"\d+ of \d+ commands", run.text)
@@ -112,7 +112,7 @@ async def test_no_two_entries_of_the_palette_look_alike(stage: Stage, view: str)
     async with stage.play(start=view) as run:
         await run.press(":")
         assert isinstance(run.app.screen, PaletteScreen)
-        said = [(each.title, each.detail, each.right) for each in run.app.screen.choices() if each.place]
+        said = [(each.title, each.detail, each.right) for each in run.app.screen.choices() if each.view]
         assert len(said) == len(set(said))
         await run.type("edit your comment")
         await run.see("Comments  4 e")
@@ -238,7 +238,7 @@ async def test_the_palette_has_one_entry_for_one_key_of_a_view(stage: Stage) -> 
         found = [
             (each.detail.partition(",")[0], each.right)
             for each in elsewhere(run.app, run.app.screen)
-            if each.place in ("content", "changes", "comments")
+            if each.view in ("content", "changes", "comments")
         ]
         assert sorted(found) == sorted(set(found))
 

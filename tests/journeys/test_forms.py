@@ -14,7 +14,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from octavo.api import collections, invites, mcp_servers, organizations, redirects, site_structure, sites, teams
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
-from octavo.api.text import Colour, Hidden
+from octavo.api.text import Colour, Secret
 from octavo.tui.resources import form_references
 from octavo.tui.resources.form import FormDialog, fill_in
 from octavo.tui.resources.form_inputs import FieldRow
@@ -261,14 +261,14 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
         assert form.sent[0][0].members == (NOOR,)
 
 
-class Kinds(Operation[None], put="/users/me", again=True):
+class Kinds(Operation[None], put="/users/me", repeats_request=True):
     """Has what no request has yet."""
 
     at: SiteRef
     day: date | None = None
     """The day it begins."""
     colour: Colour | None = None
-    key: Annotated[str, Field(min_length=4), Hidden()] | None = None
+    key: Annotated[str, Field(min_length=4), Secret()] | None = None
     tides: tuple[Literal["spring", "neap"], ...] | None = None
     live: bool | None = None
 

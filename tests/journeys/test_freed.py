@@ -114,7 +114,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "SearchScreen": ("s", "type:battery"),
         "ActivityScreen": ("!",),
         "Picker": ("f2",),
-        "Confirm": ("ctrl+n", "enter", "enter"),
+        "ConfirmDialog": ("ctrl+n", "enter", "enter"),
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
         "TryCondition": (a_condition,),
@@ -165,7 +165,7 @@ SELDOM = {
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}
 """What others are made from: never on show itself."""
-SHOWN_ITSELF = {"ConflictsScreen", "Confirm"}
+SHOWN_ITSELF = {"ConflictsScreen", "ConfirmDialog"}
 """What others are made from, and is on show itself as well."""
 FIRST = {"SignInScreen"}
 """Shown once, before there is a session."""

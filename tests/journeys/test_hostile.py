@@ -38,7 +38,7 @@ VISITED = {
         *("ContentScreen", "Composer", "ThreadSheet", "ReactionPicker", "ActivityScreen"),
         *("SearchScreen", "PaletteScreen", "HelpScreen"),
     },
-    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "Confirm", "CheckedDialog"},
+    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "ConfirmDialog", "CheckedDialog"},
     "comments": {"CommentsScreen", "Picker", "Composer"},
     "inbox": {"InboxScreen", "Picker", "OrganizationMenu", "Composer"},
 }

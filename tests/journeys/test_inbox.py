@@ -258,7 +258,7 @@ async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) 
         await edited(run, at, MARA)
         tree = await run.ask(content.ListPages(at=at), MARA)
         page = next(page for page in tree.walk() if page.title == "Time and time zones")
-        text = (await run.ask(content.GetAsWritten(at=at, page_id=page.id), MARA)).markdown
+        text = (await run.ask(content.GetRawPage(at=at, page_id=page.id), MARA)).markdown
         assert text is not None
         block = next(
             each.key for each in parse(text.text).walk() if "All is new" in each.plain() and each.kind == "paragraph"
@@ -468,7 +468,7 @@ async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         rows = view(run).rows
-        begins = [index for index, first in enumerate(rows.firsts) if first - 1 in rows.between]
+        begins = [index for index, first in enumerate(rows.first_lines) if first - 1 in rows.extra_lines]
         assert len(begins) > 2
         for index in begins[1:]:
             await run.press("}")

@@ -17,8 +17,8 @@ from octavo.tui.app.octavo import Octavo
 from octavo.tui.review.own_conflicts import OwnConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
-from octavo.tui.widgets.commands import faults, markdown_table, own_bindings
-from octavo.tui.widgets.dialog import Dialog, Frame
+from octavo.tui.widgets.commands import binding_faults, keys_as_markdown, own_bindings
+from octavo.tui.widgets.dialog import Dialog, DialogFrame
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.secret_input import SecretInput
 from tests.journeys.stage import Stage
@@ -29,7 +29,7 @@ ALL: tuple[type[DOMNode], ...] = (Octavo, *KEYMAP_CONTEXTS, Chooser, FilterInput
 
 
 def test_every_binding_has_an_id_a_name_and_a_sentence() -> None:
-    assert faults(ALL) == []
+    assert binding_faults(ALL) == []
 
 
 def test_an_id_is_one_command() -> None:
@@ -69,7 +69,7 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_help_topic() -> None:
 
 
 def test_the_help_topic_lists_every_key() -> None:
-    assert markdown_table([Octavo, *KEYMAP_CONTEXTS]) in text_of("keys")
+    assert keys_as_markdown([Octavo, *KEYMAP_CONTEXTS]) in text_of("keys")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
             await run.press(*keys)
             await run.until(lambda: isinstance(run.app.screen, Dialog), f"open the dialog of {keys[-1]}")
             assert run.keybar.startswith(f" {expected}"), run.keybar
-            box = run.app.screen.query_one(Frame)
+            box = run.app.screen.query_one(DialogFrame)
             assert box.region.bottom < size[1], f"{keys[-1]}: its box ends above the keys"
             assert not box.foot or box.foot in " ".join(run.lines[box.region.bottom - 1].split()), "and is whole"
             await run.press("escape")

@@ -46,7 +46,7 @@ async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Sta
         await contest.open()
         await run.press("m")
         await run.see(f"Merge #{contest.number}", "checked just now", "conflicts     none")
-        await run.until(lambda: not dialog_of(run)._just_in, "have the time to read the checks")
+        await run.until(lambda: not dialog_of(run)._is_being_read, "have the time to read the checks")
         await run.later(seconds=seconds)
         name = await change_main(contest)
         await run.press("y")
@@ -89,7 +89,7 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
         await contest.open()
         await run.press("m")
         await run.see("checked just now", "conflicts     none")
-        await run.until(lambda: not dialog_of(run)._just_in, "have the time to read the checks")
+        await run.until(lambda: not dialog_of(run)._is_being_read, "have the time to read the checks")
         await run.later(seconds=seconds)
         page = (await contest.page("Stores")).id
         await run.ask(content.Edit(at=at, changes=(says(page, f"{MINE}\nMore.\n"),), compat=False), MARA)

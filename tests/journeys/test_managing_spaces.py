@@ -14,7 +14,7 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from tests.journeys.stage import Run, Stage
 from tests.server.web import Web, open_web
 
@@ -50,7 +50,7 @@ async def to_spaces(run: Run, title: str = "") -> None:
         await run.press("escape")
     if title:
         await run.until(lambda: title in titles(run), f"list {title}")
-        view.reading.nav.spaces.reveal(titles(run)[title])
+        view.reading.nav.spaces.select_hidden(titles(run)[title])
         await run.settle()
 
 
@@ -120,7 +120,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
             "Type Almanac to confirm.",
         )
         await run.press("y")
-        assert isinstance(run.app.screen, Confirm)
+        assert isinstance(run.app.screen, ConfirmDialog)
         await run.press("backspace", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
         await run.until(lambda: "Almanac" not in titles(run), "list it no more")

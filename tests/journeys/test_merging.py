@@ -61,7 +61,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
         dialog = run.app.screen
         assert isinstance(dialog, CheckedDialog)
         run.gate.open()
-        await run.until(lambda: dialog._just_in, "get the checks")
+        await run.until(lambda: dialog._is_being_read, "get the checks")
         assert dialog.query_one("#yes", TextButton).key == "", "what does not take the key is not drawn as if it did"
         await run.press("y")
         await run.hear("The checks just finished loading. Read them, then press y.")

@@ -31,7 +31,7 @@ async def test_keys_act_on_no_block_of_a_diff_that_is_not_on_show(stage: Stage, 
         await run.press("j", "enter")
         await run.until(lambda: isinstance(run.app.screen, ChangeRequestScreen))
         view, before = run.app.screen, run.app.clipboard
-        view.query_one("#left Tree, #left Rows").focus()
+        view.query_one("#left Tree, #left RowList").focus()
         await run.settle()
         assert view.has_class("-on-left"), run.text
         await run.press(key)

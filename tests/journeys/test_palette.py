@@ -14,9 +14,8 @@ from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_outcome import OutcomeScreen
-from octavo.tui.widgets.command_palette import PaletteScreen
-from octavo.tui.widgets.commands import STEPS, ActiveCommand, HasCommands
-from octavo.tui.widgets.palette_words import WORDS
+from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
+from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 
@@ -125,7 +124,7 @@ async def test_what_people_type_is_in_the_first_three_rows_wherever_they_are(sta
         await run.press(":")
         palette, missed = palette_of(run), {}
         for typed, wanted in FOUND.items():
-            palette._find(typed)
+            palette._list_matches(typed)
             found = [name_of(each.choice.value) for each in palette.rows.items[:3]]
             same = {wanted, *ALIKE.get(wanted, ())}
             if same.isdisjoint(found):
@@ -146,7 +145,7 @@ async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
         for id, (group, command) in view._commands_by_id.items()
         if group.name not in ("list", "tree")
     }
-    missing = {id for id, each in commands.items() if each.name not in STEPS} - found
+    missing = {id for id, each in commands.items() if each.name not in CURSOR_COMMANDS} - found
     missing -= {"app.palette", "app.act_as"}  # the palette itself, and what only `octavo demo` has
     assert missing == {"comment.delete", "comment.edit", "diff.read_on"}, "what another entry says for the same key"
 
@@ -155,7 +154,7 @@ async def test_no_word_is_for_what_is_not_there(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press(":")
         found = {name_of(each.value).replace("resource.create", "new") for each in palette_of(run).choices()}
-    assert set(WORDS) - found == {"app.act_as", "sites Publish", "sites Unpublish"}
+    assert set(SYNONYMS) - found == {"app.act_as", "sites Publish", "sites Unpublish"}
 
 
 ELSEWHERE = (

@@ -27,8 +27,8 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Resource
-from octavo.tui.widgets.fact_list import Fact, Facts
 from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.text_widgets import Fact, FactList
 from tests.journeys.managed import NOOR, SOME
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
@@ -357,11 +357,11 @@ async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines
 ) -> None:
     made: list[tuple[Fact, ...]] = []
 
-    def lines(facts: Facts, width: int, lines: Callable[..., list[Content]] = Facts._made_lines) -> list[Content]:
+    def lines(facts: FactList, width: int, lines: Callable[..., list[Content]] = FactList._make_lines) -> list[Content]:
         made.append(facts.facts)
         return lines(facts, width)
 
-    monkeypatch.setattr(Facts, "_made_lines", lines)
+    monkeypatch.setattr(FactList, "_made_lines", lines)
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members")
         laid_out: list[object] = []
@@ -370,7 +370,7 @@ async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines
         told: list[tuple[Fact, ...]] = []
         for _ in range(5):
             await run.press("j")
-            told.append(run.app.screen.query(Facts).first().facts)
+            told.append(run.app.screen.query(FactList).first().facts)
         assert len(set(map(len, told))) > 1, "some are told of in more lines than others"
         assert made == told
         assert not laid_out
@@ -462,7 +462,7 @@ async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: 
         await run.hear("does not let you change members")
 
 
-class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, again=True):
+class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
     """What makes a team, with one more field."""
 
     title: teams.Title

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from octavo.api import change_requests, comments, content, reviews
-from octavo.api.bodies import Markdown, plain
+from octavo.api.bodies import Markdown, document_text
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
@@ -419,7 +419,7 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.press("ctrl+s")
         await run.hear("Saved")
         (described,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
-        assert plain(described.description).startswith(
+        assert document_text(described.description).startswith(
             "Twice. Adds an example of the error. Support gets this question"
         )
         assert "subject" not in described.model_fields_set

@@ -17,7 +17,7 @@ from octavo.cli import sessions
 from octavo.server.app import Platform
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import MARA, Run, Stage
 
 
@@ -85,7 +85,7 @@ async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stag
         await run.see("so far")
         run.gate.open()
         await run.gone("so far")
-        rows = run.app.screen.query_one("#hits", Rows)
+        rows = run.app.screen.query_one("#hits", RowList)
         pages = [(hit.space, hit.id, hit.anchor) for hit in rows.items if hit.kind == "page"]
         assert len(pages) == len(set(pages)), "each is there once"
 

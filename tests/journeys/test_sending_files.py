@@ -14,7 +14,7 @@ from octavo.api.places import SpaceRef
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_files import weight_of
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.widgets.path_input import completed
+from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE
 from tests.journeys.test_managing_spaces import NOOR, make_space, of, to_spaces
@@ -129,11 +129,11 @@ def test_the_weight_of_a_font_is_read_off_its_name(name: str, weight: int) -> No
 def test_paths_go_on_with_what_there_is(home: Path) -> None:
     (home / ".hidden").write_text("")
     (home / "a\x1bb").write_text("")
-    assert completed("~/") == "~/fonts/"
-    assert completed("~/.h") == "~/.hidden"
-    assert completed("~/a") is None
-    assert completed(f"{home}/t") == f"{home}/tides.md"
-    assert completed("~/none/x") is None
+    assert complete_path("~/") == "~/fonts/"
+    assert complete_path("~/.h") == "~/.hidden"
+    assert complete_path("~/a") is None
+    assert complete_path(f"{home}/t") == f"{home}/tides.md"
+    assert complete_path("~/none/x") is None
 
 
 SPEC = """\

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import change_requests, comments, content, reviews
 from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
-from octavo.api.content import DocumentBody, GetAsWritten, UpdatePage
+from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_reviewing import go_to, open_one
@@ -29,7 +29,7 @@ def row(run: Run, title: str) -> str:
 
 async def rewrite(run: Run, at: ChangeRequestRef, page: str, person: str = MARA) -> None:
     """Write another first paragraph into a page."""
-    raw = (await run.ask(GetAsWritten(at=at, page_id=page, format="markdown"), person)).markdown
+    raw = (await run.ask(GetRawPage(at=at, page_id=page, format="markdown"), person)).markdown
     assert raw is not None
     change = UpdatePage(page=page, document=DocumentBody(markdown=f"{raw.text}\n\nOne more thing.\n"))
     await run.ask(content.Edit(at=at, changes=(change,), compat=False), person)
@@ -105,7 +105,7 @@ async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage:
         assert words
         for each in words:
             said = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
-            assert all(one.is_verdict for one in said.items)
+            assert all(one.is_review for one in said.items)
         await run.until(
             lambda: all("open" not in row(run, f"#{each.number}  ") for each in words), "see no open thread"
         )

@@ -25,7 +25,7 @@ async def the_page(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
     """The id and text of the page on times, as it is in the change request."""
     pages = (await run.ask(content.ListPages(at=at), MARA)).walk()
     page = next(each for each in pages if each.title == "Time and time zones")
-    text = (await run.ask(content.GetAsWritten(at=at, page_id=page.id), MARA)).markdown
+    text = (await run.ask(content.GetRawPage(at=at, page_id=page.id), MARA)).markdown
     assert text is not None
     return page.id, text.text
 

@@ -11,7 +11,7 @@ from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.contents import is_at_end
 from octavo.tui.reader.moves import LinePosition, lines_between
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.widgets.dialog import Frame
+from octavo.tui.widgets.dialog import DialogFrame
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_talking import HERE
 
@@ -28,7 +28,7 @@ def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
     """The thread is on show with the words it hangs on, all of them: it covers none."""
     sheet = run.app.screen
     assert isinstance(sheet, ThreadSheet)
-    frame = sheet.query_one(Frame).region
+    frame = sheet.query_one(DialogFrame).region
     bar = pane.cursor.region
     words = Region(bar.x, bar.y, pane.painter.text_width, bar.height)
     assert words.area, run.text

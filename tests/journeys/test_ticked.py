@@ -332,7 +332,7 @@ async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_un
         # A list before and one after of each place, or where there are few a thread alone, and the three lists above them.
         assert reads <= 3 * places + 3, "those that are refused cost no more than those that are done"
         rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
-        ticked = [each.comment.id for each in rows.ticks.items]
+        ticked = [each.comment.id for each in rows.selection.items]
         assert len(ticked) == 5
         assert set(ticked) <= set(wanted)
         on_show = [line for line in run.lines if line.startswith(" ✓")]

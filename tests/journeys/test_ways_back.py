@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api import comments
-from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
 
 
@@ -48,7 +48,7 @@ async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
         await run.press("j")
-        rows = run.app.screen.query_one("#inbox", Rows)
+        rows = run.app.screen.query_one("#inbox", RowList)
         before = rows.key
         await run.press("enter")
         await run.see("0 of ")

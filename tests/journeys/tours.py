@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from octavo.tui.widgets.commands import clashes
+from octavo.tui.widgets.commands import key_clashes
 from tests.journeys.stage import Run
 
 
@@ -126,7 +126,7 @@ async def go(run: Run, stop: Stop) -> None:
 def ambiguous(run: Run) -> list[str]:
     """Keys that mean two things here."""
     places = {active.node for active in run.app.screen.active_bindings.values()}
-    return clashes(run.app.screen) + [
+    return key_clashes(run.app.screen) + [
         f"{type(place).__name__}: {key} is {' and '.join(sorted(ids))}"
         for place in places
         for key, bindings in place._bindings.key_to_bindings.items()

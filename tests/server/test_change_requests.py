@@ -115,7 +115,7 @@ async def test_it_is_described_and_the_description_taken_away(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     described = await ask(change_requests.Update(at=at, description=WORDS), "jun")
-    assert described.about == "Why."
+    assert described.description_text == "Why."
     assert (await ask(change_requests.Update(at=at, description=None), "jun")).description is None
     with pytest.raises(Refusal, match="must be a JSON object"):
         await ask(change_requests.Update(at=at, description={"words": "Why."}), "jun")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from octavo.api import comments, reviews, spaces
-from octavo.api.bodies import Markdown, plain
+from octavo.api.bodies import Markdown, document_text
 from octavo.api.comments import Comment
 from octavo.api.content import DeletePage
 from octavo.api.places import ChangeRequestRef, Discussion
@@ -334,7 +334,7 @@ async def test_a_comment_a_reply_and_a_review_may_be_sent_as_documents(ask: Ask)
     assert made.body.markdown == "Is it **five**?"
     again = await ask(comments.Get(at=here, comment_id=made.id, format="document"))
     assert again.body.markdown is None
-    assert plain(again.body.document) == "Is it five?"
+    assert document_text(again.body.document) == "Is it five?"
     reply = await ask(
         comments.CreateReply(at=here, comment_id=made.id, body=Markdown(document=to_json_document("No, *four*.")))
     )

@@ -103,7 +103,7 @@ def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Docum
     """Return the links of a page that lead to no page, or to no heading of it, as the reader follows them."""
     targets, broken = LinkTargets(context, page_id), []
     for usage in references_in(documents[page_id]):
-        target = targets.resolve(usage.says)
+        target = targets.resolve(usage.target)
         anchor, there = "", page_id
         if usage.kind != "address":
             continue
@@ -115,5 +115,5 @@ def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Docum
         if isinstance(target, BrokenLink) or (
             anchor and anchors.find_heading(anchor, documents[there].headings) is None
         ):
-            broken.append(usage.says)
+            broken.append(usage.target)
     return broken

@@ -75,7 +75,7 @@ async def test_the_measured_tree_is_shown_unfolded() -> None:
     app = TreeApp(1000)
     async with app.run_test(size=(80, 20)) as pilot:
         await pilot.pause()
-        assert app.pages.extent.said == "1000 of 1000"
+        assert app.pages.counts.summary == "1000 of 1000"
         assert len(app.pages.keys) == 1000
 
 

@@ -1,1 +1,1 @@
-"""The vocabulary: models and operations of the interface. pydantic and the standard library only."""
+"""Models and operations of the API. Imports only pydantic and the standard library. Start in operation.py."""

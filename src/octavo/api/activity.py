@@ -1,29 +1,29 @@
-"""What is remembered of the requests that were sent."""
+"""A record of the requests that were sent."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 KEY = "key"
-"""The method of an attempt to read the key where it is kept. Nothing was sent."""
+"""The method of an entry for a failed attempt to read the access token. Nothing was sent."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """One request, all its attempts together. Holds no values, no header and no key."""
+    """One request with all its attempts. Contains no parameter values, no headers and no token."""
 
     moment: datetime
-    """When it ended."""
+    """When the request ended."""
     method: str
     route: str
-    """The path with its parameter names, `/v1/spaces/{spaceId}`."""
+    """The path with parameter names, such as `/v1/spaces/{spaceId}`."""
     status: int | None
-    """Of the last answer. None when there was none."""
+    """The status of the last response. None if there was no response."""
     ms: float
     attempts: int
     request_id: str
     error: str
-    """The sentence it failed with, or nothing."""
+    """The error message. Empty if the request succeeded."""
     size: int
-    """Bytes of the body of the last answer, decompressed."""
+    """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
-    """Nobody waited for the answer any more: it says nothing of the server."""
+    """Whether no caller waited any more for the response. It then says nothing about the server."""

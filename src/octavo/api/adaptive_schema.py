@@ -1,7 +1,7 @@
 """Claims about the visitors of a site that conditions can use.
 
-It is a JSON Schema (draft-07) of a small subset: objects that are closed, arrays, strings, numbers and booleans, each
-claim with a description (2.11, supplement 4.23). Documents that step outside are refused.
+The claims are defined by a small subset of JSON Schema (draft-07): closed objects, arrays, strings, numbers and
+booleans, each claim with a description. Other schemas are rejected.
 """
 
 from collections.abc import Mapping
@@ -11,57 +11,54 @@ from pydantic import AfterValidator, ConfigDict, Field
 
 from octavo.api.operation import Model, Operation, Tagged
 from octavo.api.places import InSite
-from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, formed
+from octavo.api.text import Moment, SafeJson, SafeLine, SafeText, string_form
 
 UNSIGNED = "unsigned"
-"""The claim that holds those nobody signed."""
+"""The name of the claim that contains the unsigned claims."""
 
 
 class Claim(Tagged):
-    """A fact about a visitor. Only the items of a list do without a description."""
+    """A claim about a visitor. Only the items of a list can lack a description."""
 
     model_config = ConfigDict(extra="forbid")
     description: str = ""
 
 
 class BooleanClaim(Claim):
-    """Something that is so or not."""
+    """A claim that is true or false."""
 
     type: Literal["boolean"] = "boolean"
 
 
 class StringClaim(Claim):
-    """A word, of these if there is an `enum`."""
+    """A claim with text. With `enum`, one of these texts."""
 
     type: Literal["string"] = "string"
     enum: tuple[str, ...] = Field((), min_length=1)
 
 
 class NumberClaim(Claim):
-    """A number."""
+    """A claim with a number."""
 
     type: Literal["number"] = "number"
 
 
 class ArrayClaim(Claim):
-    """A list of facts of one kind."""
+    """A claim with a list of values of one type."""
 
     type: Literal["array"] = "array"
     items: "AnyClaim"
 
 
 class ObjectClaim(Claim):
-    """Facts by name, and no others."""
+    """A claim with named values, and no others."""
 
     type: Literal["object"] = "object"
     properties: dict[str, "DescribedClaim"]
     additional_properties: Literal[False]
 
 
-AnyClaim = Annotated[
-    BooleanClaim | StringClaim | NumberClaim | ArrayClaim | ObjectClaim,
-    Field(discriminator="type"),
-]
+AnyClaim = Annotated[BooleanClaim | StringClaim | NumberClaim | ArrayClaim | ObjectClaim, Field(discriminator="type")]
 
 
 def _described(claim: Claim) -> Claim:
@@ -80,13 +77,15 @@ def _unsigned_is_an_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]:
 
 
 class VisitorSchema(Model):
-    """The claims of a visitor, as a JSON Schema."""
+    """The claims about a visitor, as a JSON Schema."""
 
     model_config = ConfigDict(extra="forbid")
 
     schema_address: Annotated[
         str,
-        formed(r"^https?://json-schema\.org/draft-07/schema#?$", "draft-07: http://json-schema.org/draft-07/schema#"),
+        string_form(
+            r"^https?://json-schema\.org/draft-07/schema#?$", "draft-07: http://json-schema.org/draft-07/schema#"
+        ),
     ] = Field("", alias="$schema")
     id: str = Field("", alias="$id")
     type: Literal["object"]
@@ -95,7 +94,7 @@ class VisitorSchema(Model):
 
 
 class AdaptiveSchema(Model):
-    """The adaptive schema of a site, as it was written."""
+    """The adaptive schema of a site, as the user wrote it."""
 
     object: SafeLine = "site-adaptive-schema"
     json_schema: SafeJson | None = None
@@ -103,14 +102,14 @@ class AdaptiveSchema(Model):
 
 
 class TemplateCondition(Model):
-    """An expression to begin a condition with, and what it asks."""
+    """An expression to start a condition with, and its description."""
 
     description: SafeLine = ""
     condition: SafeText = ""
 
 
 class TemplateConditions(Model):
-    """The expressions that an adaptive schema gives."""
+    """The expressions that follow from an adaptive schema."""
 
     items: tuple[TemplateCondition, ...] = ()
 

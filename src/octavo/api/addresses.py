@@ -1,4 +1,4 @@
-"""Addresses of the network: which are of the internet, and how the path of one travels."""
+"""Network addresses: checks whether an IP address is public, and encodes the path of a URL."""
 
 import ipaddress
 from urllib.parse import SplitResult, quote
@@ -7,7 +7,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address is one of the internet: not of this machine, its networks or anything reserved."""
+    """Return whether an IP address is on the internet: not local, private or reserved."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
@@ -20,7 +20,7 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-def target(parts: SplitResult) -> str:
-    """The path and query of an address as they are asked for, in ASCII."""
+def request_target(parts: SplitResult) -> str:
+    """Return the path and query of a URL in ASCII, as a request line needs them."""
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path

@@ -1,4 +1,4 @@
-"""Bodies: the text of comments, reviews and pages, which travels as markdown or as a JSON document (4.2, 5)."""
+"""Text of comments, reviews and pages, which is sent as Markdown or as a JSON document."""
 
 from typing import Any, Literal
 
@@ -6,30 +6,30 @@ from octavo.api.operation import Model
 from octavo.api.text import RawJson, SafeJson, SafeText
 
 Format = Literal["markdown", "document"]
-"""How a body is wanted. No default is documented, so it is always sent (6)."""
+"""The requested format of a body. Always sent, because the API documents no default."""
 
 
 class Body(Model):
-    """A body as it was read. It may hold neither form."""
+    """A body in a response. Both formats can be missing."""
 
     markdown: SafeText | None = None
     document: SafeJson | None = None
 
     @property
     def text(self) -> str:
-        """Its markdown, or the plain words of its document."""
-        return self.markdown if self.markdown is not None else plain(self.document)
+        """The Markdown, or else the plain text of the document."""
+        return self.markdown if self.markdown is not None else document_text(self.document)
 
 
 class Markdown(Model):
-    """A body as it is written: just as it was typed. Other clients may send it as a JSON document."""
+    """A body in a request, exactly as the user typed it. Other clients can send it as a JSON document."""
 
     markdown: str = ""
     document: RawJson | None = None
 
 
-def plain(document: Any) -> str:
-    """The words of a JSON document, one line for each block that holds text."""
+def document_text(document: Any) -> str:
+    """Return the text of a JSON document, one line for each block with text."""
     lines: list[str] = []
     _collect(document, lines, depth=0)
     return "\n".join(line for line in lines if line)

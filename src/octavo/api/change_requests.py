@@ -4,20 +4,20 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import ChangeRequestRef, InChangeRequest, InSpace, OrganizationRef, SpaceRef
-from octavo.api.text import Id, Known, Moment, Number, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, SafeJson, SafeLine
 from octavo.api.users import Contributor, User
 
 
 class ChangeRequest(Model):
-    """Proposed edits to a space (2.8, 4.21)."""
+    """Proposed edits to a space."""
 
     object: Literal["change-request"] = "change-request"
     id: Id
     number: Number = 0
-    status: Annotated[SafeLine, Known("draft", "open", "archived", "merged")] = ""
+    status: Annotated[SafeLine, KnownValues("draft", "open", "archived", "merged")] = ""
     subject: SafeLine = ""
     description: SafeJson | None = None
     space: Id | None = None
@@ -25,39 +25,39 @@ class ChangeRequest(Model):
     created_at: Moment | None = None
     updated_at: Moment | None = None
     revision: Id | None = None
-    """What it proposes."""
+    """The revision with the proposed content."""
     revision_initial: Id | None = None
-    """Where it started from the primary content."""
+    """The revision of main from which the change request started."""
     revision_merged_ancestor: Id | None = None
-    """The primary revision it was last updated from."""
+    """The revision of main from which the change request was last updated."""
     revision_merged: Id | None = None
-    """The primary revision its merge made."""
+    """The revision of main that the merge created."""
     merged_at: Moment | None = None
     merged_by: User | None = None
-    """The user who merged it. None if it is not merged, or if the server does not say."""
+    """The user who merged the change request. None if it is not merged, or if the server does not provide the user."""
     comments: Number = 0
-    """Open comments."""
+    """Number of open comments."""
     outdated: bool = False
-    """True when the primary content moved on since it started or was last updated."""
+    """Whether main has changed since the change request started or was last updated."""
     urls: Urls = Field(default_factory=Urls)
 
     @property
     def title(self) -> str:
-        """Its subject, or what to call it without one."""
+        """The subject, or “Untitled” and the number if there is no subject."""
         return self.subject or f"Untitled #{self.number}"
 
     @property
-    def about(self) -> str:
-        """The words of its description."""
-        return plain(self.description)
+    def description_text(self) -> str:
+        """The plain text of the description."""
+        return document_text(self.description)
 
     @property
     def base(self) -> str | None:
-        """The primary revision it is compared with (documents.md 4.0)."""
+        """The revision of main that the change request is compared with."""
         return self.revision_merged_ancestor or self.revision_initial
 
     def within(self, space: SpaceRef) -> "ChangeRequest":
-        """The same as one of `space`, where the server does not say of which it is."""
+        """Return the change request with the id of `space`, if the server did not provide one."""
         return self if self.space is not None else self.model_copy(update={"space": space.space_id})
 
     def ref(self, space: SpaceRef) -> ChangeRequestRef:
@@ -65,10 +65,11 @@ class ChangeRequest(Model):
 
 
 class MergeResult(Model):
-    """What a merge or an update did. `conflicts` means it was applied with both sides kept (1, trap 2)."""
+    """The result of a merge or an update. `conflicts` means that the merge is done and both sides of each conflict are
+    in the content."""
 
     revision: Id | None = None
-    result: Annotated[SafeLine, Known("merge", "update", "conflicts")]
+    result: Annotated[SafeLine, KnownValues("merge", "update", "conflicts")]
 
 
 Status = Literal["draft", "open", "archived", "merged"]

@@ -12,7 +12,7 @@ from octavo.api.text import Id, SafeLine
 
 
 class Permissions(Model):
-    """What the caller may do with a collection."""
+    """The caller's permissions for a collection."""
 
     view: bool = False
     admin: bool = False
@@ -21,7 +21,7 @@ class Permissions(Model):
 
 
 class Collection(Model):
-    """A folder of spaces (2.4). `parent` is the collection it lies in."""
+    """A collection of spaces. `parent` is the collection around it."""
 
     object: Literal["collection"] = "collection"
     id: Id

@@ -8,19 +8,19 @@ from octavo.api.bodies import Body, Format, Markdown
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.organizations import Member
 from octavo.api.places import Discussion
-from octavo.api.text import Id, Known, Moment, Number, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, Moment, Number, SafeLine, SafeText
 from octavo.api.users import Author, Contributor, User
 
 
 class UserReaction(Model):
-    """One person's reaction."""
+    """The reaction of one user."""
 
     user: User
     reacted_at: Moment | None = None
 
 
 class Reaction(Model):
-    """One emoji, a character or a code point such as `1f44d`, and those who reacted with it."""
+    """An emoji with the users who reacted with it. The emoji is a character or a code point such as `1f44d`."""
 
     emoji: SafeLine = ""
     count: Number = 0
@@ -28,7 +28,7 @@ class Reaction(Model):
 
 
 class Permissions(Model):
-    """What the caller may do with a comment."""
+    """The caller's permissions for a comment."""
 
     view: bool = False
     edit: bool = False
@@ -37,14 +37,14 @@ class Permissions(Model):
 
 
 class TargetNode(Model):
-    """The block a comment hangs on, and what it said then."""
+    """The block of a comment, with the text it had when the comment was written."""
 
     id: SafeLine
     preview: SafeText | None = None
 
 
 class TargetPage(Model):
-    """The page a comment hangs on. Newer servers give only its id."""
+    """The page of a comment. Newer servers send only the id."""
 
     id: Id
     title: SafeLine | None = None
@@ -52,7 +52,7 @@ class TargetPage(Model):
     emoji: SafeLine | None = None
     icon: SafeLine | None = None
     outdated: bool | None = None
-    """True when the page or block is no longer in the primary content. None when the server does not say."""
+    """Whether the page or block is missing from main. None if the server does not tell."""
 
 
 class TableCell(Model):
@@ -63,7 +63,7 @@ class TableCell(Model):
 
 
 class Target(Model):
-    """What a comment is about."""
+    """The content that a comment is on."""
 
     space: Id | None = None
     revision: Id | None = None
@@ -75,7 +75,7 @@ class Target(Model):
 
 
 class Message(Model):
-    """What somebody wrote in a thread."""
+    """A comment or reply in a thread."""
 
     id: Id
     body: Body = Field(default_factory=Body)
@@ -88,14 +88,14 @@ class Message(Model):
 
 
 class Comment(Message):
-    """The first message of a thread (4.2)."""
+    """The first comment of a thread."""
 
     object: Literal["comment"] = "comment"
     replies: Number = 0
     repliers: tuple[Contributor, ...] | None = None
-    """Who replied, and when last. None: the server does not say, as older ones do not (4.2)."""
+    """The users who replied, with the time of their last reply. None on older servers."""
     target: Target = Field(default_factory=Target)
-    status: Annotated[SafeLine, Known("open", "resolved")] = "open"
+    status: Annotated[SafeLine, KnownValues("open", "resolved")] = "open"
     resolved_at: Moment | None = None
     resolved_by: User | None = None
 
@@ -104,18 +104,18 @@ class Comment(Message):
         return self.status != "resolved"
 
     @property
-    def is_verdict(self) -> bool:
-        """Whether these are the words of a review, which says by itself how it stands."""
+    def is_review(self) -> bool:
+        """Whether this is the comment of a review, which has a status of its own."""
         return self.target.review is not None
 
     @property
     def is_open_thread(self) -> bool:
-        """Whether it is a thread that waits for somebody: what every count of open threads goes by."""
-        return self.is_open and not self.is_verdict
+        """Whether this is an open thread, as all counts of open threads define it."""
+        return self.is_open and not self.is_review
 
 
 class Reply(Message):
-    """An answer in a thread (2.3)."""
+    """A reply in a thread."""
 
     object: Literal["comment-reply"] = "comment-reply"
 

@@ -8,11 +8,11 @@ from pydantic import AliasChoices, BaseModel, Field
 from octavo.api.bodies import Format
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
-from octavo.api.text import Id, Known, Moment, Number, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, Moment, Number, RawJson, RawText, SafeAddress, SafeJson, SafeLine, SafeText
 
 
 class Git(Model):
-    """Where content stands in a git repository."""
+    """The location of content in a Git repository."""
 
     oid: SafeLine = ""
     path: SafeLine | None = None
@@ -27,12 +27,11 @@ class Git(Model):
 
 
 class Page(Model):
-    """A page of a tree (4.10). Which fields it has depends on its type: only documents have a body,
-    only documents and groups have a path and pages below them, only links have a target.
-    """
+    """A page in a page tree. The type determines the fields: only documents have text, only documents and groups have
+    a path and child pages, and only links have a target."""
 
     id: Id
-    type: Annotated[SafeLine, Known("document", "group", "link", "computed")] = "document"
+    type: Annotated[SafeLine, KnownValues("document", "group", "link", "computed")] = "document"
     kind: SafeLine | None = None
     title: SafeLine = ""
     emoji: SafeLine | None = None
@@ -59,32 +58,32 @@ class Page(Model):
     urls: Urls = Field(default_factory=Urls)
 
     def walk(self) -> "Iterator[Page]":
-        """This page and all below it, in the order of the tree."""
+        """Yield this page and all pages below it, in tree order."""
         yield self
         for page in self.pages:
             yield from page.walk()
 
 
 class PageTree(Model):
-    """The root pages of a tree."""
+    """The pages at the root of a page tree."""
 
     pages: tuple[Page, ...]
 
     def walk(self) -> Iterator[Page]:
-        """All pages, in the order of the tree."""
+        """Yield all pages in tree order."""
         for page in self.pages:
             yield from page.walk()
 
     def find(self, page_id: str) -> Page | None:
-        """The page called `page_id`."""
+        """Return the page with an id. None if there is none."""
         return next((page for page in self.walk() if page.id == page_id), None)
 
-    def named(self, name: str) -> Page | None:
-        """The page that a link from another space means: by its id, or by its path."""
+    def find_by_name(self, name: str) -> Page | None:
+        """Return the page with an id or a path, as links from other spaces name it. None if there is none."""
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
-    def trail(self, page_id: str) -> tuple[Page, ...]:
-        """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""
+    def path_to(self, page_id: str) -> tuple[Page, ...]:
+        """Return the pages from the root down to the page with an id. Empty if there is no such page."""
 
         def below(pages: tuple[Page, ...]) -> tuple[Page, ...]:
             for page in pages:
@@ -96,14 +95,14 @@ class PageTree(Model):
 
         return below(self.pages)
 
-    def above(self, page_id: str) -> Page | None:
-        """The page right above the one called `page_id`. None at the root."""
-        trail = self.trail(page_id)
+    def parent_of(self, page_id: str) -> Page | None:
+        """Return the parent of the page with an id. None for a page at the root."""
+        trail = self.path_to(page_id)
         return trail[-2] if len(trail) > 1 else None
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
-        """The pages that stand with the one called `page_id`, and itself."""
-        above = self.above(page_id)
+        """Return the page with an id together with its siblings."""
+        above = self.parent_of(page_id)
         return above.pages if above else self.pages
 
 
@@ -115,7 +114,7 @@ class Dimensions(Model):
 
 
 class File(Model):
-    """A file of a space (4.11). `size` is in bytes."""
+    """A file of a space. `size` is in bytes."""
 
     id: Id
     name: SafeLine = ""
@@ -136,11 +135,11 @@ class ReusableContent(Model):
 
 
 class Revision(PageTree):
-    """What a space or change request held at one moment (4.9). It never changes."""
+    """The content of a space or change request at one moment. A revision never changes."""
 
     object: Literal["revision"] = "revision"
     id: Id
-    type: Annotated[SafeLine, Known("edits", "merge", "rollback", "update", "computed")] = ""
+    type: Annotated[SafeLine, KnownValues("edits", "merge", "rollback", "update", "computed")] = ""
     parents: tuple[Id, ...] = ()
     files: tuple[File, ...] = ()
     reusable_contents: tuple[ReusableContent, ...] = ()
@@ -152,7 +151,7 @@ class Revision(PageTree):
 
 
 class PageReference(Model):
-    """A page as a change names it."""
+    """A page that differs between two revisions."""
 
     id: Id
     type: SafeLine = "document"
@@ -161,7 +160,7 @@ class PageReference(Model):
 
 
 class FileReference(Model):
-    """A file as a change names it."""
+    """A file that differs between two revisions."""
 
     id: Id
     name: SafeLine = ""
@@ -170,18 +169,18 @@ class FileReference(Model):
 
 
 class ParentChange(Model):
-    """Where a moved page lay and lies. None stands for the root."""
+    """The parent of a moved page before and after the move. None stands for the root."""
 
     before: PageReference | None = None
     after: PageReference | None = None
 
 
 class Change(Model):
-    """One thing that differs between two revisions (4.12). Its type says which fields it has."""
+    """A difference between two revisions. The type determines the fields."""
 
     type: Annotated[
         SafeLine,
-        Known(
+        KnownValues(
             "page_created",
             "page_edited",
             "page_deleted",
@@ -204,7 +203,7 @@ class Change(Model):
 
 
 class Changes(Model):
-    """What differs. `more` is how many changes `limit` left out."""
+    """The differences between two revisions. `more` is the number of changes beyond `limit`."""
 
     changes: tuple[Change, ...]
     merged_from: SafeJson | None = None
@@ -250,14 +249,14 @@ class GetPageByPath(Formatted, Operation[Page], get="{content}/path/{page_path}"
     page_path: str
 
 
-class AsWritten(Model):
-    """The text of a page as its writers have it. It has none where the server gives no markdown."""
+class RawPage(Model):
+    """The unchanged Markdown of a page, for editing. None if the server sends no Markdown."""
 
     markdown: RawText | None = None
 
 
-class GetAsWritten(Operation[AsWritten], get="{content}/page/{page_id}", again=True):
-    """One page to change and send back: `GetPage` for the words that are not to be shown."""
+class GetRawPage(Operation[RawPage], get="{content}/page/{page_id}", repeats_request=True):
+    """Get a page for editing. Same request as `GetPage`, but the text is not sanitized for display."""
 
     at: ContentRef
     page_id: Id
@@ -294,14 +293,14 @@ class ListChanges(Operation[Changes], get="/changes"):
 
 
 class DocumentBody(Model):
-    """The body of a page as it is written."""
+    """The text of a page in an edit, as Markdown or as a JSON document."""
 
     markdown: str | None = None
     document: RawJson | None = None
 
 
 class PageFields(Tagged):
-    """What an edit may say of a page."""
+    """The fields of a page that an edit can change."""
 
     title: Annotated[str, Field(min_length=1, max_length=300)] | None = None
     slug: Annotated[str, Field(max_length=100)] | None = None
@@ -352,7 +351,7 @@ class RevertPage(Tagged):
 
 
 class NewFile(Model):
-    """A file to add, by address or by content."""
+    """A file to add, by URL or by content."""
 
     name: Annotated[str, Field(min_length=1, max_length=256)]
     content_type: str | None = None
@@ -374,15 +373,15 @@ ContentEdit = Annotated[
 
 
 class EditedPage(Model):
-    """A page an edit made or changed."""
+    """A page that an edit created or changed."""
 
     id: Id
 
 
 class Edited(Model):
-    """One thing an edit did. A deleted page is named by its id alone."""
+    """One result of an edit. For a deleted page, only the id is given."""
 
-    object: Annotated[SafeLine, Known("created_page", "updated_page", "deleted_page")]
+    object: Annotated[SafeLine, KnownValues("created_page", "updated_page", "deleted_page")]
     ref: SafeLine | None = None
     page: EditedPage | SafeLine | None = None
 

@@ -1,15 +1,15 @@
-"""What can go wrong with an operation. `str(error)` is a sentence fit to show.
+"""Errors of operations. `str(error)` is a sentence for the user.
 
 ApiError
-├── ReadOnly            nothing was sent: only reads are, as it was started
-├── Unreachable         no answer came
-│   ├── NotSent         the server cannot have acted
-│   ├── LocalFailure    something on this machine keeps Octavo from asking
-│   ├── TlsError        its certificate was not accepted
-│   ├── ProxyError      the proxy did not let us through
-│   ├── TimedOut        it took too long
+├── ReadOnly            nothing was sent: Octavo was started in read-only mode
+├── Unreachable         no response
+│   ├── NotSent         the server cannot have received the request
+│   ├── LocalFailure    a problem on this computer prevents the request
+│   ├── TlsError        the certificate of the server was rejected
+│   ├── ProxyError      the proxy rejected the request
+│   ├── TimedOut        no complete response in time
 │   └── Lost            the connection broke; the server may have acted
-├── Rejected            the server answered with an error
+├── Rejected            the server responded with an error
 │   ├── Invalid         400, 422
 │   ├── Unauthorized    401
 │   ├── Forbidden       403
@@ -17,8 +17,8 @@ ApiError
 │   ├── Conflict        409, 412
 │   ├── RateLimited     429
 │   └── ServerError     5xx
-├── BadResponse         an answer that cannot be read: too large, truncated, not JSON, not as documented
-└── PaginationError     a list that does not end, or repeats itself
+├── BadResponse         an unreadable response: too large, truncated, not JSON, or of a wrong type
+└── PaginationError     a list that never ends or repeats itself
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ from octavo.api.safety import line
 from octavo.api.text import Moment
 
 MAY_BE_DONE = "The change may have been made. Check the current state before you try again."
-"""End of the message of a write whose outcome is unknown."""
+"""The end of the message for a write whose outcome is unknown."""
 
 
 class Outcome(Enum):
-    """What is known about the effect of a request that failed."""
+    """The known effect of a failed request."""
 
     NOT_SENT = "not sent"
-    """The server cannot have acted: safe to send again."""
+    """The server cannot have acted. The request can be sent again."""
     REFUSED = "refused"
-    """The server answered that it did not act."""
+    """The server responded that it did not act."""
     UNKNOWN = "unknown"
-    """The server may have acted: read back before sending again."""
+    """The server may have acted. Check the current state before you send the request again."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Which request it was. Never holds a URL with values, a header or a key."""
+    """The request of an error. Contains no URL with values, no headers and no token."""
 
     method: str = ""
     route: str = ""
-    """The path with its parameter names, `/spaces/{spaceId}`."""
+    """The path with parameter names, such as `/spaces/{spaceId}`."""
     status: int | None = None
     request_id: str = ""
     attempts: int = 1
     elapsed: float = 0.0
-    """Seconds, all attempts and waits together."""
+    """Duration in seconds, including all attempts and waits."""
     retry_at: Moment | None = None
-    """When the server is ready to be asked again, if it said so."""
+    """When the server accepts the next request. None if unknown."""
 
 
 class ApiError(Exception):
-    """The operation failed. `str(error)` is a sentence; `trace` says which request; `outcome` what is known."""
+    """An operation failed. `trace` identifies the request, and `outcome` is its known effect."""
 
     outcome = Outcome.UNKNOWN
 
@@ -70,8 +70,8 @@ class ApiError(Exception):
         super().__init__(line(message))
         self.trace = trace or Trace()
 
-    def traced(self, **changes: object) -> Self:
-        """The same error with more known about its request."""
+    def with_trace(self, **changes: object) -> Self:
+        """Update fields of the trace, and return the error."""
         self.trace = replace(self.trace, **changes)  # type: ignore[arg-type]  # the caller names fields of Trace
         return self
 
@@ -81,13 +81,13 @@ class ApiError(Exception):
 
 
 class ReadOnly(ApiError):
-    """Nothing was sent: Octavo was started so that it only reads. To wait and try again is of no use."""
+    """Nothing was sent, because Octavo was started in read-only mode. Retrying does not help."""
 
     outcome = Outcome.REFUSED
 
 
 class Unreachable(ApiError):
-    """No answer came."""
+    """There was no response."""
 
 
 class NotSent(Unreachable):
@@ -97,74 +97,74 @@ class NotSent(Unreachable):
 
 
 class LocalFailure(Unreachable):
-    """Something on this machine keeps Octavo from asking: the key cannot be read, a setting is wrong, the embedded
-    platform cannot be opened. Not NotSent: it does not pass by itself, so every screen says why."""
+    """A problem on this computer prevents the request: an unreadable token, a wrong setting, or a broken database of
+    the embedded server. Unlike `NotSent`, the error does not go away by itself, so each screen shows it."""
 
     outcome = Outcome.NOT_SENT
 
 
 class TlsError(Unreachable):
-    """The certificate of the server was not accepted."""
+    """The certificate of the server was rejected."""
 
     outcome = Outcome.NOT_SENT
 
 
 class ProxyError(Unreachable):
-    """The proxy did not let the request through."""
+    """The proxy rejected the request."""
 
     outcome = Outcome.NOT_SENT
 
 
 class TimedOut(Unreachable):
-    """No whole answer came in time."""
+    """There was no complete response in time."""
 
 
 class Lost(Unreachable):
-    """The connection broke after the request was under way."""
+    """The connection broke after the request was sent."""
 
 
 class Rejected(ApiError):
-    """The server answered with an error."""
+    """The server responded with an error."""
 
     outcome = Outcome.REFUSED
 
 
 class Invalid(Rejected):
-    """The server does not accept a value of the request."""
+    """The server rejected a value of the request."""
 
 
 class Unauthorized(Rejected):
-    """The key is missing, wrong, expired or revoked."""
+    """The token is missing, unknown, expired or revoked."""
 
 
 class Forbidden(Rejected):
-    """The key is fine, but may not do this."""
+    """The token is valid, but lacks the permission."""
 
 
 class NotFound(Rejected):
-    """There is nothing there, or nothing this key may see."""
+    """The resource does not exist, or the token cannot see it."""
 
 
 class Conflict(Rejected):
-    """The resource is not in a state that allows this."""
+    """The state of the resource does not allow the operation."""
 
 
 class RateLimited(Rejected):
-    """Too many requests. `trace.retry_at` says when to come back, if the server said so."""
+    """Too many requests. `trace.retry_at` is the time of the next attempt, if the server sent one."""
 
 
 class ServerError(Rejected):
-    """The server failed. It may have acted before it did."""
+    """The server failed. It may have acted before that."""
 
     outcome = Outcome.UNKNOWN
 
 
 class BadResponse(ApiError):
-    """The answer cannot be read."""
+    """The response is unreadable."""
 
 
 class PaginationError(ApiError):
-    """A list does not end, or repeats itself. What was read so far stays usable."""
+    """A list never ends or repeats itself. The items read before the error are valid."""
 
     outcome = Outcome.REFUSED
 
@@ -179,15 +179,15 @@ _BY_STATUS: dict[int, type[Rejected]] = {
     422: Invalid,
     429: RateLimited,
 }
-_UNKNOWN_STATUS = {408, 409, 425}
-"""Statuses below 500 after which the server may have acted all the same (1.3)."""
+_STATUSES_WITH_UNKNOWN_OUTCOME = {408, 409, 425}
+"""Statuses below 500 after which the server may have acted."""
 
 
 def rejected(message: str, trace: Trace) -> Rejected:
-    """The error for `trace.status`, which is 400 or above."""
+    """Return the error for `trace.status`, which is 400 or above."""
     status = trace.status or 0
     kind = ServerError if status >= 500 else _BY_STATUS.get(status, Rejected)
     error = kind(message, trace)
-    if status in _UNKNOWN_STATUS:
+    if status in _STATUSES_WITH_UNKNOWN_OUTCOME:
         error.outcome = Outcome.UNKNOWN
     return error

@@ -1,9 +1,9 @@
-"""Text as people compare it: whatever its case, its width and the way its accents are encoded.
+r"""Compares text without case, width, accents encoding and invisible characters.
 
-All text that a person typed or sees is compared in this form, and only compared: what is stored, sent and shown stays as it is.
+Text that a user typed or sees is compared in this form. Stored, sent and displayed text stays as it is.
 
-    fold("Straße") == fold("STRASSE")          fold("İstanbul") == fold("istanbul")
-    fold("Ｄｏｃｓ") == fold("docs")            fold("e\\u0301") == fold("é") != fold("e")
+  fold("Straße") == fold("STRASSE")          fold("İstanbul") == fold("istanbul")
+  fold("Ｄｏｃｓ") == fold("docs")            fold("e\u0301") == fold("é") != fold("e")
 """
 
 import re
@@ -12,32 +12,32 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     r"[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]"
 )
-"""What takes no room of its own: soft hyphens, joiners, directions, variants of signs."""
-_ALIKE = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""What keyboards lack, or languages have of their own, by what is typed in its place."""
+"""Invisible characters: soft hyphens, joiners, direction marks, variation selectors."""
+_SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
+"""Letters and signs that keyboards lack, with the character that users type for them."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in the form in which it is compared. Folding that again changes nothing."""
+    """Return `text` in the form for comparisons. Folding the result again changes nothing."""
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKD", _UNSEEN.sub("", text)).casefold().translate(_ALIKE)
+    plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)
     return unicodedata.normalize("NFKC", _DOT_OF_I.sub("", plain))
 
 
 class Range(NamedTuple):
-    """From where to where in a text, in characters."""
+    """A range of characters in a text."""
 
     start: int
     end: int
 
 
 class FoldedText:
-    """A text that was folded, and where each of its characters came from."""
+    """A folded text that maps its characters back to the original text."""
 
     def __init__(self, text: str) -> None:
         self.text = fold(text)
@@ -46,27 +46,26 @@ class FoldedText:
         if not text.isascii():
             self._starts, self._ends = [], []
             for start, end in _letters(text):
-                several = len(fold(text[start:end]))
-                self._starts += [start] * several
-                self._ends += [end] * several
+                length = len(fold(text[start:end]))
+                self._starts += [start] * length
+                self._ends += [end] * length
 
-    def within(self, start: int, end: int) -> Range:
-        """Return where in the text as it is the characters from `start` to `end` of the folded text stand: whole letters."""
+    def original_range(self, start: int, end: int) -> Range:
+        """Return the range in the original text for a range of the folded text, extended to whole letters."""
         return Range(self._starts[start], self._ends[end - 1])
 
     def find(self, folded: str) -> Iterator[Range]:
-        """Yield where `folded` (in its folded form, not empty) stands in the text as it is."""
+        """Yield the ranges in the original text where `folded` occurs. `folded` is in folded form and not empty."""
         at = self.text.find(folded)
         while at >= 0:
-            yield self.within(at, at + len(folded))
+            yield self.original_range(at, at + len(folded))
             at = self.text.find(folded, at + len(folded))
 
 
 def _letters(text: str) -> Iterator[Range]:
-    """Yield each letter with the marks, and the parts of a syllable, that follow it."""
     start = 0
     for at in range(1, len(text)):
-        if not _goes_on(text[at]):
+        if not _is_continuation(text[at]):
             yield Range(start, at)
             start = at
     if text:
@@ -74,13 +73,13 @@ def _letters(text: str) -> Iterator[Range]:
 
 
 @cache
-def _goes_on(letter: str) -> bool:
-    """Whether `letter` belongs to the letter before it: a mark, a vowel or an end of a Korean syllable, or what is unseen."""
+def _is_continuation(letter: str) -> bool:
+    """Return whether `letter` continues the letter before it, such as a combining mark."""
     if letter.isascii():
         return False
     first = unicodedata.normalize("NFKD", letter)[0]
     return (
         unicodedata.category(first) in ("Mn", "Mc", "Me")
         or "\u1160" <= first <= "\u11ff"
-        or _UNSEEN.match(letter) is not None
+        or _INVISIBLE.match(letter) is not None
     )

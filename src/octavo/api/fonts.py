@@ -7,10 +7,10 @@ from pydantic import Field, model_validator
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
 from octavo.api.storage import OfFile, StorageKey
-from octavo.api.text import Id, Known, SafeAddress, SafeLine
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine
 
 REGULAR = 400
-"""The weight that every font has a face of."""
+"""The weight that every font must include."""
 
 Family = Annotated[str, Field(min_length=1, max_length=50)]
 FontKey = Annotated[StorageKey, OfFile("customization_font")]
@@ -19,7 +19,7 @@ _FACES_EXAMPLE = [{"weight": REGULAR, "storageKey": "~/fonts/Inter-Regular.woff2
 
 
 class Permissions(Model):
-    """What the caller may do with a font."""
+    """The caller's permissions for a font."""
 
     edit: bool = False
 
@@ -28,7 +28,7 @@ class FontSource(Model):
     """A file of a font face."""
 
     url: SafeAddress = ""
-    format: Annotated[SafeLine, Known("woff2", "woff")] | None = None
+    format: Annotated[SafeLine, KnownValues("woff2", "woff")] | None = None
 
 
 class FontFace(Model):
@@ -39,7 +39,7 @@ class FontFace(Model):
 
 
 class Font(Model):
-    """A font family with its faces (2.11)."""
+    """A font family with its faces."""
 
     id: Id
     custom: bool = True
@@ -49,14 +49,14 @@ class Font(Model):
 
 
 class NewFace(Model):
-    """A file of a font to be, by the storage key it was sent under. Two of one weight are two formats of it."""
+    """A file of a new font, by its storage key. Two files of the same weight are two formats of one face."""
 
     weight: Weight
     storage_key: FontKey
 
 
 class ChangedFace(Model):
-    """The file a weight of a font is to have instead; None removes the weight."""
+    """A replaced file for a weight of a font. None removes the weight."""
 
     weight: Weight
     storage_key: FontKey | None

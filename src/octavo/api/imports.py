@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from octavo.api.operation import Model, Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.storage import OfFile
-from octavo.api.text import Id, Number, formed
+from octavo.api.text import Id, Number, string_form
 
 Source = Literal["website", "docx", "markdown", "html", "zip", "confluence", "github-wiki", "notion", "google-docs"]
 """The format of the content at the link."""
 
 
 class Imported(Model):
-    """What an import made (7.4). What could not be read is missing from `imported_resources`."""
+    """The result of an import. `imported_resources` does not count pages that could not be read."""
 
     revision: Id | None = None
     imported_resources: Number = 0
@@ -25,7 +25,7 @@ class Create(Operation[Imported], post="{content}/import"):
     at: SpaceRef | ChangeRequestRef
     url: Annotated[
         str,
-        formed(r"^https?://\S+$", "an http or https link, for example https://example.com/page", most=8192),
+        string_form(r"^https?://\S+$", "an http or https link, for example https://example.com/page", most=8192),
         OfFile("import_file"),
     ]
     """The link to the website or file. For an uploaded file, the URL it was uploaded to."""

@@ -1,4 +1,4 @@
-"""Invitations to an organization, by email and by invite links (9.10)."""
+"""Invitations to an organization, by email and by invite links."""
 
 from typing import Literal
 
@@ -7,35 +7,36 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Email, Id, Named, Number, SafeLine
+from octavo.api.text import Email, Id, IdOrObject, Number, SafeLine
 
 
 class Invited(Model):
-    """Who was invited."""
+    """The result of an invitation."""
 
     users: tuple[SafeLine, ...] = ()
-    """Ids of all who were named, those who were members already too."""
+    """The ids of all invited users, including those who were already members."""
     invited: Number = 0
-    """How many became members."""
+    """Number of users who became members."""
     failed_sso_emails: tuple[SafeLine, ...] = Field((), alias="failedSSOEmails")
-    """Addresses that cannot sign on through the organization's provider, who were not invited."""
+    """Addresses that were not invited, because they cannot sign in through the organization's provider."""
 
 
 class InviteLink(Model):
-    """A link that lets in whoever has it: into the organization with a `role`, or into a place with a `level`."""
+    """A link that gives access to everyone who has it: to the organization with a `role`, or to a space or collection
+    with a `level`."""
 
     object: Literal["invite"] = "invite"
     id: Id
     role: RoleName | None = None
     level: RoleName | None = None
-    space: Named = None
-    collection: Named = None
+    space: IdOrObject = None
+    collection: IdOrObject = None
     redundant: bool = False
-    """Whether another link gives as much, or its place is gone."""
+    """Whether another link gives the same access, or the target of the link no longer exists."""
 
 
 class Invitation(Model):
-    """An address, and the role whoever reads mail there shall have."""
+    """An email address to invite, with its role."""
 
     email: Email
     role: Role | None

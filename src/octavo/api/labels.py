@@ -1,7 +1,7 @@
-"""Labels for the values that the API writes as codes: `in-collection`, `PARSE_ERROR`, `create`; and for the names of fields.
+"""Labels for codes of the API, such as `in-collection`, `PARSE_ERROR` and `create`, and for names of fields.
 
-Screens show the label, requests hold the code. A code without a label here reads well as it is (`draft`), or is
-of a newer server, and is shown as it came.
+Screens show the label, and requests contain the code. Codes without a label are readable as they are (`draft`), or
+belong to a newer server and are shown unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where links on pages lead, which are broken, and which pages link to a page or file."""
+"""Links on pages: their targets, broken links, and the links to a page or file."""
 
 from typing import Annotated, Literal
 
@@ -12,31 +12,31 @@ from octavo.api.operation import Listing, Model
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, SafeAddress, SafeJson, SafeLine
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeJson, SafeLine
 from octavo.api.users import User
 
 
 class VersionContext(Model):
-    """Of which state of a space a location speaks. Of the primary content when there is none."""
+    """The version of a space that a location refers to. Missing for main."""
 
-    type: Annotated[SafeLine, Known("revision", "changeRequest")] = ""
+    type: Annotated[SafeLine, KnownValues("revision", "changeRequest")] = ""
     revision: SafeJson | None = None
     change_request: ChangeRequest | None = None
 
 
 class InternalLocation(Model):
-    """Where on a page."""
+    """A position on a page."""
 
-    type: Annotated[SafeLine, Known("anchor", "node")] = ""
+    type: Annotated[SafeLine, KnownValues("anchor", "node")] = ""
     anchor: SafeLine | None = None
     node: SafeLine | None = None
 
 
 class Location(Model):
-    """What a link leads to, or where it stands (4.13). Its kind says which fields it has."""
+    """The target or the position of a link. Its kind determines the fields."""
 
     kind: Annotated[
-        SafeLine, Known("file", "url", "page", "user", "collection", "space", "reusable-content", "openapi")
+        SafeLine, KnownValues("file", "url", "page", "user", "collection", "space", "reusable-content", "openapi")
     ] = ""
     organization: Organization | None = None
     space: Space | None = None
@@ -52,10 +52,10 @@ class Location(Model):
 
 
 class Link(Model):
-    """One thing that pages link to, with every place that does (2.9). A broken one leads to no location but a url."""
+    """A target with all links to it. A broken target has no location except a URL."""
 
-    status: Annotated[SafeLine, Known("ok", "broken", "in-app")] = ""
-    relation: Annotated[SafeLine, Known("reference", "dependsOn")] = ""
+    status: Annotated[SafeLine, KnownValues("ok", "broken", "in-app")] = ""
+    relation: Annotated[SafeLine, KnownValues("reference", "dependsOn")] = ""
     target_reference: Location | None = None
     location_references: tuple[Location, ...] = ()
 

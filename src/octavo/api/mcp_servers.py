@@ -6,14 +6,14 @@ from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InSite
-from octavo.api.text import Hidden, Id, SafeAddress, SafeLine, WebAddress
+from octavo.api.text import Id, SafeAddress, SafeLine, Secret, WebAddress
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
-Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512), Hidden()]]
+Headers = dict[str, Annotated[str, Field(min_length=1, max_length=512), Secret()]]
 
 
 class McpServer(Model):
-    """A server of tools, and the headers that are sent along with requests to it, which may be secrets (2.11)."""
+    """An MCP server with the headers for requests to it, which may be secrets."""
 
     object: SafeLine = "site-mcp-server"
     id: Id

@@ -8,38 +8,38 @@ from pydantic_core import PydanticCustomError
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization, OrganizationRef
 from octavo.api.storage import OfFile
-from octavo.api.text import Id, Known, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, formed
+from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeJson, SafeLine, SafeText, WebAddress, string_form
 
 Slug = Annotated[
     str,
-    formed(
+    string_form(
         r"^[a-z0-9]+(?:-[a-z0-9]+)*$",
         "lowercase letters and digits, joined by single hyphens, for example sea-tides",
         least=1,
         most=100,
     ),
 ]
-"""Lower-case letters and digits in groups joined by single hyphens."""
+"""Lowercase letters and digits in groups joined by single hyphens."""
 
 
 class Permissions(Model):
-    """What the caller may do with a specification."""
+    """The caller's permissions for a specification."""
 
     view: bool = False
     edit: bool = False
 
 
 class ProcessingError(Model):
-    """What was wrong when a specification was last read."""
+    """An error from the last processing of a specification."""
 
     message: SafeText = ""
     code: SafeLine | None = None
 
 
 class OpenApiSpec(Model):
-    """A specification under a name of its own, the slug (2.11, 4.18).
+    """An OpenAPI specification with a unique slug.
 
-    It is read anew whenever its source is given. A failure has no state of its own: `last_process_error_code` says it.
+    Each new source is processed again. There is no state for a failure; `last_process_error_code` is then set.
     """
 
     object: Literal["openapi-spec"] = "openapi-spec"
@@ -48,36 +48,38 @@ class OpenApiSpec(Model):
     created_at: Moment | None = None
     updated_at: Moment | None = None
     source_url: SafeAddress | None = Field(None, alias="sourceURL")
-    processing_state: Annotated[SafeLine, Known("pending", "progress", "complete")] = ""
-    visibility: Annotated[SafeLine, Known("private", "public")] | None = None
+    processing_state: Annotated[SafeLine, KnownValues("pending", "progress", "complete")] = ""
+    visibility: Annotated[SafeLine, KnownValues("private", "public")] | None = None
     last_version: Id | None = None
     last_processed_at: Moment | None = None
-    last_process_error_code: Annotated[SafeLine, Known("FETCH_TIMEOUT", "FETCH_ERROR", "PARSE_ERROR")] | None = None
+    last_process_error_code: Annotated[SafeLine, KnownValues("FETCH_TIMEOUT", "FETCH_ERROR", "PARSE_ERROR")] | None = (
+        None
+    )
     last_processed_errors: tuple[ProcessingError, ...] = ()
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)
 
 
 class Version(Model):
-    """What a specification said when it was read."""
+    """A processed version of a specification."""
 
     object: Literal["openapi-spec-version"] = "openapi-spec-version"
     id: Id
     created_at: Moment | None = None
     url: SafeAddress = ""
-    """Where it is downloaded, as JSON."""
+    """The download URL of the version as JSON."""
     urls: Urls = Field(default_factory=Urls)
 
 
 class VersionContent(Model):
-    """The text of a version: `filesystem` holds what each file of it says, by name."""
+    """The files of a version: `filesystem` maps their names to their content."""
 
     filesystem: SafeJson = None
     url: SafeAddress = ""
 
 
 class Source(Model):
-    """Where a specification comes from: an address it is fetched from, or its text. One of the two."""
+    """The source of a specification: either a URL or its text."""
 
     url: WebAddress | None = None
     text: Annotated[str, Field(min_length=1), OfFile("text")] | None = None

@@ -1,7 +1,7 @@
-"""The interface as an OpenAPI 3.1 document, made from the operations and nothing else.
+"""Generates the OpenAPI 3.1 document of the API from its operations.
 
-Answers are described as the embedded platform gives them. Imported by whoever wants the document: making it builds
-the schema of every model.
+Responses are described as the embedded server sends them. Import the module only to get the document: generating it
+builds the schema of every model.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ERROR: Json = {
 }
 
 
-_SAID: Json = {"content": {"application/json": {"schema": {"$ref": f"{_SCHEMAS}Error"}}}}
+_ERROR_RESPONSE: Json = {"content": {"application/json": {"schema": {"$ref": f"{_SCHEMAS}Error"}}}}
 _MAY_BE_MISSING = frozenset(
     {
         *("Page.hidden", "Page.noIndex", "Page.noRobotsIndex", "Page.pages", "Page.urls"),
@@ -62,20 +62,20 @@ _MAY_BE_MISSING = frozenset(
         "SiteSpace.hasAdvancedCustomizationFeature",
     }
 )
-"""What is not in every answer although it is never null. Everything else that cannot be null is always there."""
+"""Fields that can be missing from a response. All other fields that cannot be null are always present."""
 
 
 @cache
 def document() -> Json:
-    """The whole document. Its paths begin with `/v1`. Everybody is given the same one: do not change it."""
+    """Return the whole document. Its paths begin with `/v1`. The result is cached, so do not modify it."""
     found = [route for spec in load().values() for route in routes(spec)]
     schemas = _Schemas([route.spec for route in found])
     paths: dict[str, Json] = {}
     for route in found:
         paths.setdefault(route.path, {})[route.spec.method.lower()] = _operation(route, schemas)
     described = schemas.components()
-    _as_answers_are_sent(paths, described)
-    _require_what_tells_apart([paths, described], described)
+    _require_sent_fields(paths, described)
+    _require_tags([paths, described], described)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -85,42 +85,43 @@ def document() -> Json:
         },
         "servers": [{"url": "/"}],
         "security": [{"key": []}],
-        "tags": [{"name": _title(area), "description": about(area)} for area in AREAS],
+        "tags": [{"name": _title(area), "description": area_description(area)} for area in AREAS],
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-            "responses": {_response(status): {"description": said, **_SAID} for status, said in _REFUSALS.items()},
+            "responses": {
+                _response(status): {"description": said, **_ERROR_RESPONSE} for status, said in _REFUSALS.items()
+            },
             "schemas": {"Error": _ERROR, **described},
         },
     }
 
 
-def refusals(route: Route) -> list[int]:
-    """The statuses above 399 a route may be answered with."""
-    may = {401, 503}
+def error_statuses(route: Route) -> list[int]:
+    """Return the statuses from 400 that a route can respond with."""
+    statuses = {401, 503}
     if "{" in route.path or query_fields(route.spec) or body_fields(route.spec):
-        may |= {400, 403, 404}
+        statuses |= {400, 403, 404}
     if route.spec.method != "GET":
-        may |= {409, 412}
+        statuses |= {409, 412}
     if body_fields(route.spec):
-        may.add(413)
-    return sorted(may)
+        statuses.add(413)
+    return sorted(statuses)
 
 
-def about(area: str) -> str:
-    """What an area is about, in a sentence, without saying where that is specified."""
-    sentence = (getdoc(import_module(f"octavo.api.{area}")) or "").partition("\n")[0]
-    return re.sub(r" \([\d., ]+\)", "", sentence)
+def area_description(area: str) -> str:
+    """Return the description of an area: the first sentence of its module docstring."""
+    return (getdoc(import_module(f"octavo.api.{area}")) or "").partition("\n")[0]
 
 
 class _Schemas:
-    """The JSON schemas of all that travels, which share their definitions."""
+    """The JSON schemas of all requests and responses, with shared definitions."""
 
     def __init__(self, specs: list[Spec]) -> None:
-        asked = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.places)}
-        asked |= {spec.answer: spec.codec for spec in specs}
+        requested = {kind: TypeAdapter[Any](kind) for spec in specs for kind in (spec.operation, *spec.places)}
+        requested |= {spec.answer: spec.codec for spec in specs}
         found, shared = TypeAdapter.json_schemas(
-            [(kind, "validation", adapter) for kind, adapter in asked.items()],
+            [(kind, "validation", adapter) for kind, adapter in requested.items()],
             ref_template=_SCHEMAS + "{model}",
             schema_generator=_Generator,
         )
@@ -129,26 +130,26 @@ class _Schemas:
         self._inlined = {self._name(kind) for spec in specs for kind in (spec.operation, *spec.places)}
         for spec in specs:
             if _is_list(spec.answer):
-                _as_a_list_is_sent(self.whole(spec.answer))
+                _adapt_list_schema(self.model_schema(spec.answer))
 
-    def whole(self, kind: Any) -> Json:
-        """The schema of a model itself, where one that answers refers to it."""
+    def model_schema(self, kind: Any) -> Json:
+        """Return the schema of a model itself, not a reference to it."""
         found: Json = self._found[kind]
         shared: Json = self._shared.get(self._name(kind), found)
         return shared
 
     def answer(self, spec: Spec) -> Json:
-        """The schema of what an operation answers."""
+        """Return the schema of the response of an operation."""
         described: Json = _renamed(self._found[spec.answer])
         return described
 
     def field(self, kind: Any, name: str) -> Json:
-        """The schema of one field of a request, by its wire name."""
-        described: Json = _renamed(self.whole(kind)["properties"][name])
+        """Return the schema of one field of a request, by its wire name."""
+        described: Json = _renamed(self.model_schema(kind)["properties"][name])
         return described
 
     def components(self) -> Json:
-        """The definitions that others refer to."""
+        """Return the definitions that other schemas refer to."""
         kept = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
         return {_short(name): _renamed(kept[name]) for name in sorted(kept, key=_short)}
 
@@ -157,7 +158,7 @@ class _Schemas:
 
 
 class _Generator(GenerateJsonSchema):
-    """Says nothing that the name of a field says already, and no empty value for what may be missing."""
+    """A generator without titles that repeat field names, and without defaults for fields that may be missing."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -172,7 +173,7 @@ class _Generator(GenerateJsonSchema):
 def _operation(route: Route, schemas: _Schemas) -> Json:
     spec = route.spec
     described: Json = {
-        "operationId": _identity(route),
+        "operationId": _operation_id(route),
         "tags": [_title(spec.name.partition(".")[0])],
         "summary": spec.summary,
     }
@@ -185,35 +186,35 @@ def _operation(route: Route, schemas: _Schemas) -> Json:
     success: Json = {"description": HTTPStatus(spec.success).phrase}
     if spec.answer not in (None, type(None)):
         success["content"] = {"application/json": {"schema": schemas.answer(spec)}}
-    refused = {str(status): {"$ref": f"#/components/responses/{_response(status)}"} for status in refusals(route)}
-    described["responses"] = {str(spec.success): success, **refused}
+    errors = {str(status): {"$ref": f"#/components/responses/{_response(status)}"} for status in error_statuses(route)}
+    described["responses"] = {str(spec.success): success, **errors}
     return described
 
 
 def _path_parameters(route: Route, schemas: _Schemas) -> Iterator[Json]:
     for name in _NAME.findall(route.path):
-        of_place = route.place is not None and name in schemas.whole(route.place)["properties"]
-        schema = schemas.field(route.place if of_place else route.spec.operation, name)
+        is_in_place = route.place is not None and name in schemas.model_schema(route.place)["properties"]
+        schema = schemas.field(route.place if is_in_place else route.spec.operation, name)
         yield {"name": name, "in": "path", "required": True, "schema": schema}
 
 
 def _query_parameters(spec: Spec, schemas: _Schemas) -> Iterator[Json]:
-    whole, names = schemas.whole(spec.operation), query_fields(spec)
-    for name in whole.get("properties", {}):
+    model_schema, names = schemas.model_schema(spec.operation), query_fields(spec)
+    for name in model_schema.get("properties", {}):
         if name in names:
             schema = _without_null(schemas.field(spec.operation, name))
-            yield {"name": name, "in": "query", "required": name in whole.get("required", ()), "schema": schema}
+            yield {"name": name, "in": "query", "required": name in model_schema.get("required", ()), "schema": schema}
 
 
 def _body(spec: Spec, schemas: _Schemas) -> Json | None:
     names = body_fields(spec)
     if not names:
         return None
-    whole = schemas.whole(spec.operation)
+    model_schema = schemas.model_schema(spec.operation)
     nullable = {camel(name) for name in spec.nullable}
-    fields = {name: schemas.field(spec.operation, name) for name in whole["properties"] if name in names}
+    fields = {name: schemas.field(spec.operation, name) for name in model_schema["properties"] if name in names}
     properties = {name: each if name in nullable else _without_null(each) for name, each in fields.items()}
-    required = [name for name in whole.get("required", ()) if name in names]
+    required = [name for name in model_schema.get("required", ()) if name in names]
     schema: Json = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
@@ -222,8 +223,8 @@ def _body(spec: Spec, schemas: _Schemas) -> Json | None:
     return {"required": bool(required) or spec.changes, "content": {"application/json": {"schema": schema}}}
 
 
-def _identity(route: Route) -> str:
-    """`comments.List.Space`: the name of the operation, and the kind of place where there are several."""
+def _operation_id(route: Route) -> str:
+    """Return the id of a route, such as `comments.List.Space`: operation and kind of place."""
     place = f".{route.place.__name__.removesuffix('Ref')}" if route.place and len(route.spec.places) > 1 else ""
     return route.spec.name + place
 
@@ -236,22 +237,22 @@ def _is_list(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, ListPage)
 
 
-def _as_a_list_is_sent(schema: Json) -> None:
-    """Without what only a reader counts, and never without items."""
+def _adapt_list_schema(schema: Json) -> None:
+    """Remove the field that only the client counts, and require items."""
     schema["properties"].pop("unreadable", None)
     schema["properties"]["items"].pop("default", None)
     schema["required"] = ["items"]
 
 
-def _as_answers_are_sent(paths: Json, described: Json) -> None:
-    """Models let everything of an answer be missing, for the sake of other servers. The platform is not like that.
+def _require_sent_fields(paths: Json, described: Json) -> None:
+    """Require the fields that the embedded server always sends. The models allow missing fields for other servers.
 
-    What a reader takes a missing value to be is no default that is sent either, and may be none of the documented values.
+    Defaults of response fields are removed too: they are values for missing fields, which are never sent.
     """
     operations = [operation for methods in paths.values() for operation in methods.values()]
-    answered = _reached([operation["responses"] for operation in operations], described)
-    asked = _reached([operation.get("requestBody") for operation in operations], described)
-    for name in answered - asked:
+    in_responses = _referenced_names([operation["responses"] for operation in operations], described)
+    requested = _referenced_names([operation.get("requestBody") for operation in operations], described)
+    for name in in_responses - requested:
         fields: Json = described[name].get("properties", {})
         for schema in fields.values():
             schema.pop("default", None)
@@ -264,44 +265,43 @@ def _as_answers_are_sent(paths: Json, described: Json) -> None:
             described[name]["required"] = sorted(required)
 
 
-def _require_what_tells_apart(value: Any, described: Json) -> None:
-    """Which of several shapes a value has is read off its tag, which therefore cannot be missing."""
-    for each in _inside(value):
+def _require_tags(value: Any, described: Json) -> None:
+    """Require the tag of each tagged union, because the tag determines the type."""
+    for each in _objects_in(value):
         for reference in each.get("discriminator", {}).get("mapping", {}).values():
             shape, tag = described[reference.removeprefix(_SCHEMAS)], each["discriminator"]["propertyName"]
             shape["properties"][tag].pop("default", None)
             shape["required"] = sorted({tag, *shape.get("required", ())})
 
 
-def _inside(value: Any) -> Iterator[Json]:
-    """Every object in a JSON value."""
+def _objects_in(value: Any) -> Iterator[Json]:
     if isinstance(value, dict):
         yield value
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from _inside(each)
+            yield from _objects_in(each)
 
 
 def _may_be_null(schema: Json) -> bool:
     return {"type": "null"} in schema.get("anyOf", ()) or not schema.keys() & {"type", "$ref", "anyOf", "oneOf", "enum"}
 
 
-def _reached(value: Any, described: Json) -> set[str]:
-    """The names of definitions that `value` refers to, or that these refer to."""
+def _referenced_names(value: Any, described: Json) -> set[str]:
+    """Return the names of all definitions that `value` refers to, directly or through other definitions."""
     found: set[str] = set()
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
+    pending = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, dict | list):
-            waiting += each.values() if isinstance(each, dict) else each
+            pending += each.values() if isinstance(each, dict) else each
         elif isinstance(each, str) and each.startswith(_SCHEMAS) and (name := each.removeprefix(_SCHEMAS)) not in found:
             found.add(name)
-            waiting.append(described[name])
+            pending.append(described[name])
     return found
 
 
 def _without_null(schema: Json) -> Json:
-    """Where null stands for what may be left out, and means nothing itself."""
+    """Return a schema without null, for fields where null only means a missing value."""
     kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
     if not kinds:
         return schema
@@ -310,7 +310,7 @@ def _without_null(schema: Json) -> Json:
 
 
 def _renamed(schema: Any) -> Any:
-    """`schema` with short names where it refers to others, as a value of its own."""
+    """Return a copy of `schema` with short names in its references."""
     if isinstance(schema, dict):
         return {name: _renamed(value) for name, value in schema.items()}
     if isinstance(schema, list):
@@ -321,7 +321,7 @@ def _renamed(schema: Any) -> Any:
 
 
 def _short(name: str) -> str:
-    """`spaces.Permissions` where several modules have a model of one name, else just the name."""
+    """Return `spaces.Permissions` if several modules have a model with that name, else the name alone."""
     return name.replace(_MODULES, "").replace("__", ".")
 
 

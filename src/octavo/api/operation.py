@@ -1,14 +1,14 @@
-"""One concept: an operation is a frozen value that says what to ask of the interface.
+"""Operations: frozen values that describe a request to the API.
 
-    class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
-        \"""Merge into the primary content of the space.\"""
+  class Merge(InChangeRequest, Operation[MergeResult], post="/merge", success=200):
+      \"""Merge a change request into the main content of the space.\"""
 
-    await client(Merge(at=change_request))
+  await client(Merge(at=change_request))
 
-The client sends it, the embedded platform handles it, the cache is keyed by it. Its fields are its
-arguments under the names of the interface, in snake_case. Only `at` is ours: the `Ref` of the place the
-operation happens at, whose path comes before its own. A path that starts with `{content}` is filed under
-the content of its place. How an operation travels is the business of `octavo.api.wire`.
+The client sends an operation, the embedded server handles it, and the cache uses it as key. Its fields are the
+parameters of the API in snake_case. The additional field `at` is the `Ref` of the resource that the operation belongs
+to, whose path precedes the path of the operation. A path that starts with `{content}` is below the content of that
+resource. Module wire.py converts operations to HTTP.
 """
 
 import inspect
@@ -18,14 +18,7 @@ from importlib import import_module
 from types import GenericAlias
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from octavo.api.text import Number, SafeLine
@@ -36,7 +29,7 @@ M = TypeVar("M", bound="Model")
 
 @cache
 def camel(name: str) -> str:
-    """The wire name of a field, unless its declaration says otherwise."""
+    """Return the wire name of a field, unless the field declares another alias."""
     return to_camel(name) if "_" in name else name
 
 
@@ -53,19 +46,19 @@ _SETTINGS = ConfigDict(
 
 
 class Model(BaseModel):
-    """Anything on the wire: camelCase outside, snake_case inside, immutable everywhere.
+    """A value in a request or response: camelCase on the wire, snake_case in Python, immutable.
 
-    Unknown fields are left out, so that newer servers can be read. Schemas are built on first use. Modules of models
-    do without postponed annotations: each would be compiled and evaluated when its class is made, which takes long.
+    Unknown fields are ignored, so that newer servers can be read. Schemas are built on first use. Modules with models
+    do not use postponed annotations, because evaluating these when a class is created is slow.
     """
 
     model_config = _SETTINGS
     unreadable: ClassVar[int] = 0
-    """How much of an answer could not be read and is left out of it."""
+    """Number of parts of a response that were unreadable and left out."""
 
 
 class Tagged(Model):
-    """A member of a union that is told apart by its `Literal` field, which travels although nobody set it."""
+    """A member of a union with a `Literal` field as tag. The tag is always sent, even if it was not set."""
 
     def model_post_init(self, context: Any, /) -> None:
         fields = type(self).model_fields.items()
@@ -75,47 +68,47 @@ class Tagged(Model):
 
 
 class Next(Model):
-    """How to ask for the page that follows. With an empty `page` there is one, and no way to ask for it."""
+    """The cursor of the next page. Empty if there is a next page but its cursor is unreadable."""
 
     page: str = Field(max_length=4096)
 
 
 def _following(value: Any) -> Any:
-    """A list that goes on in a way that cannot be read has not come to its end."""
+    """Return the cursor, or an empty one for an unreadable cursor: the list has then not ended."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, Next) or (isinstance(page, str) and len(page) <= 4096)
     return value if readable else Next(page="")
 
 
 class BrokenLinks(Model):
-    """How many links lead nowhere, and how many of these a change request broke."""
+    """Number of broken links in total, and of those that a change request broke."""
 
     total: Number = 0
     change_request: Number | None = None
 
 
 class LinkStats(Model):
-    """How many links there are."""
+    """Number of links."""
 
     total: Number = 0
     broken: BrokenLinks = Field(default_factory=BrokenLinks)
 
 
 class ListPage(Model, Generic[T]):
-    """One page of a list (2.5). The end of the list is a page without `next`, never an empty page."""
+    """One page of a list. The last page has no `next`; an empty page is not the end."""
 
     items: tuple[T, ...]
     next: Annotated[Next | None, BeforeValidator(_following)] = None
     count: Number | None = None
     stats: LinkStats | None = None
-    """What the whole list comes to. Only lists of links say it (4.13)."""
+    """Totals for the whole list. Only lists of links have them."""
 
-    def without(self, item_id: str) -> Self:
-        """The same page without the item called `item_id`."""
+    def without_item(self, item_id: str) -> Self:
+        """Return the page without the item with `item_id`."""
         return self._with(item for item in self.items if _id(item) != item_id)
 
-    def before(self, item: T) -> Self:
-        """The same page with `item` in front."""
+    def with_first(self, item: T) -> Self:
+        """Return the page with `item` in front."""
         return self._with((item, *self.items))
 
     def _with(self, items: Any) -> Self:
@@ -127,11 +120,11 @@ def _id(item: Any) -> Any:
 
 
 class Ref(Model):
-    """The place of a resource that others live in. Its fields fill its path."""
+    """Reference to a resource that contains other resources. Its fields fill its path."""
 
     path: ClassVar[str] = ""
     content: ClassVar[str] = ""
-    """What stands between this path and the paths of its content."""
+    """The path between this resource and its content."""
 
     def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -139,14 +132,14 @@ class Ref(Model):
 
 
 class Operation(BaseModel, Generic[T]):
-    """A request whose answer is a `T`."""
+    """A request with a response of type `T`."""
 
     model_config = _SETTINGS
 
     if not TYPE_CHECKING:
 
         def __class_getitem__(cls, answer: Any) -> GenericAlias:
-            # What it answers is a note for `Spec.answer`: a model of its own for each answer would take long to make.
+            # The type is only recorded for `Spec.answer`. A real generic model for each type would take long to create.
             return GenericAlias(cls, (answer,))
 
     def __init_subclass__(
@@ -160,15 +153,17 @@ class Operation(BaseModel, Generic[T]):
         success: int = 0,
         query: tuple[str, ...] = (),
         nullable: tuple[str, ...] = (),
-        again: bool = False,
+        repeats_request: bool = False,
         **options: Any,
     ) -> None:
-        """Declare the method and the path; `success` where it is not 200 (201 for POST, 204 for DELETE).
+        """Declare the method and the path. `success` is the expected status if it is not 200 (201 for POST, 204 for
+        DELETE).
 
-        `query` names the fields that travel in the query of a request that also has a body, `nullable` those of a
-        body for which null means something: others are left out, or have a value. `again`: the request is that of
-        another operation, and only what is made of the answer differs.
-        """
+        `query` names fields that are sent in the query although the request has a body. `nullable` names body fields
+        for which null has a
+        meaning; other fields are left out if they are None. `repeats_request` marks an operation with the same request as
+        another operation, but
+        a different reading of the response."""
         super().__init_subclass__(**options)
 
     @classmethod
@@ -178,17 +173,17 @@ class Operation(BaseModel, Generic[T]):
         success: int = 0,
         query: tuple[str, ...] = (),
         nullable: tuple[str, ...] = (),
-        again: bool = False,
+        repeats_request: bool = False,
         **route: str,
     ) -> None:
         for method, path in route.items():
             verb = method.upper()
             usual = {"POST": 201, "DELETE": 204}.get(verb, 200)
-            SPECS[cls] = Spec(cls, verb, path, success or usual, query, nullable, again)
+            SPECS[cls] = Spec(cls, verb, path, success or usual, query, nullable, repeats_request)
 
 
 class Listing(Operation[ListPage[T]], Generic[T]):
-    """An operation that answers one page of a list at a time."""
+    """An operation that returns one page of a list."""
 
     page: str | None = None
     limit: int | None = Field(None, ge=0, le=1000)
@@ -196,7 +191,7 @@ class Listing(Operation[ListPage[T]], Generic[T]):
 
 @dataclass(frozen=True)
 class Spec:
-    """What an operation class declares about itself."""
+    """The declaration of an operation class."""
 
     operation: type[Operation[Any]]
     method: str
@@ -204,27 +199,27 @@ class Spec:
     success: int
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
-    again: bool = False
-    """Whether another operation has the same request: this one is none of the interface, and its answer is never kept."""
+    repeats_request: bool = False
+    """Whether another operation has the same request. It is then not part of the API and never cached."""
 
     @property
     def name(self) -> str:
-        """`comments.List`: the module and the class, as the command line has it."""
+        """The module and the class, such as `comments.List`, as on the command line."""
         return f"{self.operation.__module__.rpartition('.')[2]}.{self.operation.__name__}"
 
     @property
     def summary(self) -> str:
-        """The first sentence of its docstring."""
-        return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test holds it has one
+        """The first line of the docstring of the operation."""
+        return inspect.getdoc(self.operation).split("\n")[0]  # type: ignore[union-attr]  # a test checks for one
 
     @property
     def changes(self) -> bool:
-        """Whether it says what is to be different from now on. One that says nothing of that is not sent."""
+        """Whether the operation changes fields. It is then not sent without any field."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @cached_property
     def places(self) -> tuple[type[Ref], ...]:
-        """The kinds of `at` it accepts. None for an operation that happens nowhere in particular."""
+        """The types of `at` that the operation accepts. Empty for an operation without `at`."""
         field = self.operation.model_fields.get("at")
         if field is None:
             return ()
@@ -232,33 +227,33 @@ class Spec:
 
     @cached_property
     def answer(self) -> Any:
-        """The `T` of `Operation[T]`."""
+        """The response type, which is the `T` of `Operation[T]`."""
         for base in self.operation.__dict__.get("__orig_bases__", ()):
             kinds = get_args(base)
             if get_origin(base) is Listing:
-                return ListPage[kinds]  # type: ignore[valid-type]  # built from what the class says
+                return ListPage[kinds]  # type: ignore[valid-type]  # the class determines the type
             if get_origin(base) is Operation:
                 return kinds[0]
         raise TypeError(f"{self.name} does not say what it answers")
 
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
-        """The answer, to JSON and back."""
+        """The converter between the response type and JSON."""
         return TypeAdapter(self.answer)
 
 
 def read(codec: TypeAdapter[T], body: bytes) -> T:
-    """The answer that `body` is, without what cannot be read of it. Raises ValueError when that is all."""
+    """Return the response in `body`, without unreadable parts. Raises ValueError if nothing is readable."""
     try:
         return codec.validate_json(body)
     except ValidationError as wrong:
-        from octavo.api.reading import read_in_part  # few servers make it necessary
+        from octavo.api.reading import read_in_part  # lazy: rarely needed
 
         return read_in_part(codec, body, wrong)
 
 
 SPECS: dict[type[Operation[Any]], Spec] = {}
-"""Every operation whose area was imported, in the order of declaration. `load()` imports them all."""
+"""Every operation of the imported areas, in the order of declaration. `load()` imports all areas."""
 
 AREAS = (
     "system",
@@ -291,18 +286,18 @@ AREAS = (
     "fonts",
     "subdomains",
 )
-"""The modules of this package that declare operations. They are imported when they are used."""
+"""The modules of this package with operations. Imported on first use."""
 
 
 def load() -> dict[type[Operation[Any]], Spec]:
-    """Every operation of the interface, by class."""
+    """Return every operation of the API by its class."""
     for area in AREAS:
         import_module(f"octavo.api.{area}")
-    return {kind: spec for kind, spec in SPECS.items() if not spec.again}
+    return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}
 
 
 class Urls(Model):
-    """Addresses of a resource, absolute. Never followed by the client (C10)."""
+    """Absolute URLs of a resource. The client never follows them."""
 
     location: SafeLine | None = None
     app: SafeLine | None = None

@@ -7,12 +7,24 @@ from pydantic import AliasChoices, Field
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
-from octavo.api.text import Domain, Id, Known, Label, Moment, Number, RawJson, SafeJson, SafeLine, SafeText, WebAddress
+from octavo.api.text import (
+    Domain,
+    Id,
+    KnownValues,
+    Label,
+    Moment,
+    Number,
+    RawJson,
+    SafeJson,
+    SafeLine,
+    SafeText,
+    WebAddress,
+)
 from octavo.api.users import User
 
 
 class Permissions(Model):
-    """What the caller may do with an organization."""
+    """The caller's permissions for an organization."""
 
     view: bool = False
     admin: bool = False
@@ -29,7 +41,7 @@ class Permissions(Model):
 
 
 class Organization(Model):
-    """Owns collections, spaces and sites; its members hold roles on them (2.10)."""
+    """An organization: owns collections, spaces and sites, and has members with roles."""
 
     object: Literal["organization"] = "organization"
     id: Id
@@ -37,7 +49,7 @@ class Organization(Model):
     created_at: Moment | None = None
     email_domains: tuple[SafeLine, ...] = ()
     hostname: SafeLine | None = None
-    type: Annotated[SafeLine, Known("business", "community")] = ""
+    type: Annotated[SafeLine, KnownValues("business", "community")] = ""
     use_case: SafeLine | None = None
     community_type: SafeLine | None = None
     default_role: RoleName | None = None
@@ -56,7 +68,7 @@ class Organization(Model):
 
 
 class Member(Model):
-    """A person of an organization (4.15). `role` is None for a guest."""
+    """A member of an organization. `role` is None for a guest."""
 
     object: Literal["member"] = "member"
     id: Id
@@ -71,18 +83,18 @@ class Member(Model):
 
 
 class Seen(Model):
-    """What a ping answers."""
+    """The response to a ping."""
 
     platform_visitor_claims: SafeText | None = Field(
         None,
         validation_alias=AliasChoices("platformVisitorClaims", "gitbookVisitorClaims"),
         serialization_alias="platformVisitorClaims",
     )
-    """A JWT to show to sites whose visitors sign in, where the server makes one."""
+    """A JWT for sites whose visitors sign in. None if the server does not create one."""
 
 
 class OfEmailDomain(Model):
-    """Organizations that people with an email address of some domain belong to."""
+    """The organizations of users with an email address of a domain."""
 
     organizations: tuple[Organization, ...] = ()
 
@@ -99,7 +111,7 @@ MERGE_RULES_EXAMPLE = {"type": "rules", "rules": [{"rule": "require_at_least_one
 
 
 class DefaultContent(Model):
-    """What is shown first to those who come to an organization: a site of it."""
+    """The content that users see first in an organization: one of its sites."""
 
     type: Literal["site"]
     site: Id

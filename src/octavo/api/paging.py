@@ -1,4 +1,4 @@
-"""Read a list page by page, and stop where a server never ends it."""
+"""Reads lists page by page, and stops if a server sends an endless list."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ Item = TypeVar("Item")
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 MAX_STALE = 10
-"""Pages in a row without a new item. An empty page is not the end of a list."""
+"""Maximum number of successive pages without a new item. An empty page is not the end of a list."""
 MAX_CURSOR = 4096
 
 
@@ -37,9 +37,9 @@ async def read_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, each without the items that came before; `after` continues after a page.
+    """Yield the pages of a list, without items that were on earlier pages. `after` continues after that page.
 
-    Raises PaginationError if the list does not end, and what `send` raises.
+    Raises PaginationError if the list does not end, and any error of `send`.
     """
     last = after
 
@@ -50,12 +50,12 @@ async def read_pages(
 
     start = after.next.page if after is not None and after.next is not None else None
     read = after.items if after is not None else ()
-    async for items in walk(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
+    async for items in walk_pages(fetch, identity, start=start, read=read, max_pages=max_pages, max_items=max_items):
         assert last is not None, "a page was fetched"
         yield last if len(items) == len(last.items) else last.model_copy(update={"items": tuple(items)})
 
 
-async def walk(
+async def walk_pages(
     fetch: Callable[[str | None], Awaitable[tuple[Sequence[Item], object]]],
     identity: Callable[[Item], str | None],
     *,
@@ -66,8 +66,8 @@ async def walk(
 ) -> AsyncGenerator[list[Item], None]:
     """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor, None at the end.
 
-    `start` is the cursor to begin at, `read` the items of the pages before. An item without identity is always new.
-    Raises PaginationError if the list does not end.
+    `start` is the first cursor, and `read` has the items of earlier pages. An item without identity always counts as
+    new. Raises PaginationError if the list does not end.
     """
     cursors: set[object] = set()
     seen = {identity(item) for item in read}

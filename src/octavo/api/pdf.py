@@ -6,7 +6,7 @@ from octavo.api.text import Id, SafeAddress
 
 
 class Pdf(Model):
-    """Where a PDF is downloaded, for a while. The address says who may: it is asked for without a key."""
+    """The temporary download URL of a PDF. The URL itself gives access; requests to it must not contain a token."""
 
     url: SafeAddress = ""
 

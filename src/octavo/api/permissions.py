@@ -1,4 +1,4 @@
-"""Roles in spaces and collections: who was given which role, and who has access (4.3, 4.4)."""
+"""Roles in spaces and collections: assigned roles, and the users with access."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ from octavo.api.users import User
 
 
 class UserPermission(Model):
-    """The role of a person in a space or collection."""
+    """The role of a user in a space or collection."""
 
     permission: RoleName = ""
     user: User

@@ -1,4 +1,4 @@
-"""The places operations happen at."""
+"""References to the resources that operations belong to, and mixins with the field `at`."""
 
 from pydantic import BaseModel
 
@@ -26,13 +26,13 @@ class CollectionRef(Ref, path="/collections/{collection_id}"):
 
 
 class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
-    """A space; its content is the primary one."""
+    """A space. Its content is main."""
 
     space_id: Id
 
 
 class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
-    """A change request, by id or by its number in the space; its content is the proposed one."""
+    """A change request, by its id or by its number in the space. Its content is the proposed content."""
 
     space_id: Id
     change_request_id: Id
@@ -54,13 +54,13 @@ class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
 
 
 ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
-"""Where pages can be read."""
+"""Resources with pages."""
 
 Discussion = SpaceRef | ChangeRequestRef
-"""Where comments live."""
+"""Resources with comments."""
 
 Shared = SpaceRef | CollectionRef
-"""Where people and teams are given roles."""
+"""Resources in which users and teams have roles."""
 
 
 class InOrganization(BaseModel, defer_build=True):

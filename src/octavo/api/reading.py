@@ -1,7 +1,7 @@
-"""Answers that are not as documented: what cannot be read of one, at any depth, is left out and counted.
+"""Reads responses that do not match the documentation: unreadable parts are left out and counted, at any depth.
 
-What is wrong is taken out of the JSON value until the rest can be read: a field from its object, an item from its list,
-and an object from what it is in when something is gone that it is nothing without, such as its id.
+Parts are removed from the JSON value until the rest is valid: a field from its object, an item from its list, and an
+object from its parent if a required field such as the id is missing.
 """
 
 import re
@@ -12,52 +12,52 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails, from_json
 
-from octavo.untrusted_input import DEEPEST
+from octavo.untrusted_input import MAX_DEPTH
 
 T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """In the path to what is wrong with a value: it is wrong if the value has this one of several shapes."""
+    """A step of an error path: the error applies only if the value has this shape out of several possible shapes."""
 
     name: int | str
 
 
 class _Wrong(NamedTuple):
-    """Something that cannot be read: where it is, and what pydantic calls it."""
+    """An unreadable part: its path, and the error type of pydantic."""
 
     path: tuple[int | str | _Shape, ...]
     kind: str
 
 
-TOO_DEEP = f"(not shown: more than {DEEPEST} nested levels)"
-"""What stands in the place of a list or object that lies too deep."""
+TOO_DEEP = f"(not shown: more than {MAX_DEPTH} nested levels)"
+"""Replaces a list or object that is nested too deeply."""
 _PART = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\Z)|[\[\]{}]|-?\d{4000,}+(?:\.\d*+)?(?:[eE][-+]?\d++)?', re.DOTALL)
-"""Texts, the ends of lists and objects, and numbers that nothing can hold."""
-_GONE = object()
+"""Strings, brackets of lists and objects, and numbers that are too long."""
+_REMOVED = object()
 
 
 def read_in_part(codec: TypeAdapter[T], body: bytes, wrong: ValidationError) -> T:
-    """What can be read of `body`, of which `wrong` was found. How much that leaves out is in `unreadable`.
+    """Return the readable part of `body`, whose validation failed with `wrong`. The number of removed parts is in
+    `unreadable`.
 
-    Raises ValueError when it is not JSON, and ValidationError, which is one too, when nothing can be read.
-    """
-    leaving = _Leaving(json_of(body))
+    Raises ValueError if the body is not JSON, and ValidationError (a ValueError) if nothing is readable."""
+    partial = _PartialValue(json_of(body))
     if wrong.error_count() > 1 or wrong.errors()[0]["type"] != "json_invalid":
-        leaving.out(wrong)
+        partial.remove(wrong)
     while True:
         try:
-            answer = codec.validate_python(leaving.value)
+            answer = codec.validate_python(partial.value)
         except ValidationError as error:
-            leaving.out(error)
+            partial.remove(error)
         else:
-            return answer.model_copy(update={"unreadable": leaving.count}) if isinstance(answer, BaseModel) else answer
+            return answer.model_copy(update={"unreadable": partial.count}) if isinstance(answer, BaseModel) else answer
 
 
 def json_of(body: bytes) -> Any:
-    """The JSON value of `body`, also where one text, number or list in it cannot be read. Raises ValueError.
+    """Return the JSON value of `body`, without unreadable strings, numbers and lists. Raises ValueError.
 
-    Who cuts a text may cut a character in two: for half of one there is U+FFFD.
+    A server that truncates text can split a character. Half a surrogate pair becomes U+FFFD.
     """
     try:
         return from_json(body)
@@ -68,45 +68,45 @@ def json_of(body: bytes) -> Any:
 
 
 def _readable(body: bytes) -> bytes:
-    """Return `body` with `TOO_DEEP` for what lies too deep, and null for numbers that are too long."""
+    """Return `body` with `TOO_DEEP` in place of values nested too deeply, and null for numbers that are too long."""
     parts: list[bytes] = []
     depth = start = 0
     for found in _PART.finditer(body):
         match found[0][:1]:
             case b"[" | b"{":
                 depth += 1
-                if depth == DEEPEST + 1:
+                if depth == MAX_DEPTH + 1:
                     parts.append(body[start : found.start()])
             case b"]" | b"}":
-                if depth == DEEPEST + 1:
+                if depth == MAX_DEPTH + 1:
                     parts.append(f'"{TOO_DEEP}"'.encode())
                     start = found.end()
                 depth -= 1
-            case sign if sign != b'"' and depth <= DEEPEST:
+            case sign if sign != b'"' and depth <= MAX_DEPTH:
                 parts += [body[start : found.start()], b"null"]
                 start = found.end()
-    return b"".join([*parts, body[start:]]) if depth <= DEEPEST else body
+    return b"".join([*parts, body[start:]]) if depth <= MAX_DEPTH else body
 
 
-class _Leaving:
-    """A JSON value that is left out of until it can be read."""
+class _PartialValue:
+    """A JSON value from which unreadable parts are removed until it is valid."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.count = 0
-        self._from: defaultdict[int, int] = defaultdict(int)
-        """How many were left out of an object or a list."""
+        self._removed_from: defaultdict[int, int] = defaultdict(int)
+        """Number of parts removed from each object or list, by its id."""
 
-    def out(self, error: ValidationError) -> None:
-        """Leave out what is wrong. Raises `error` when that is all there is."""
+    def remove(self, error: ValidationError) -> None:
+        """Remove the unreadable parts. Raises `error` if the whole value is unreadable."""
         found = error.errors(include_url=False, include_context=False, include_input=False)
-        paths = {_in_value(wrong) for wrong in _likeliest([self._wrong(each) for each in found])}
+        paths = {_plain_path(wrong) for wrong in _likely_errors([self._locate_error(each) for each in found])}
         if () in paths:
             raise error
-        self._leave_out(paths)
+        self._remove_paths(paths)
 
-    def _wrong(self, error: ErrorDetails) -> _Wrong:
-        """Where it is. Of what is missing: what it is missing in."""
+    def _locate_error(self, error: ErrorDetails) -> _Wrong:
+        """Return the path of an error. For a missing field, the path of its object."""
         path: list[int | str | _Shape] = []
         value: Any = self.value
         loc = error["loc"]
@@ -118,40 +118,43 @@ class _Leaving:
                 path.append(_Shape(part))
         return _Wrong(tuple(path), error["type"])
 
-    def _leave_out(self, paths: set[tuple[int | str, ...]]) -> None:
+    def _remove_paths(self, paths: set[tuple[int | str, ...]]) -> None:
         lists: dict[int, list[Any]] = {}
         for path in sorted(paths, key=len):
             if any(path[:end] in paths for end in range(len(path))):
-                continue  # it went with what it is in
-            *way, last = path
-            holder: Any = self.value
-            for part in way:
-                holder = holder[part]
-            value = holder[last]
-            if isinstance(holder, dict):
-                del holder[last]
+                continue  # The part was already removed together with its parent.
+            *parents_path, last = path
+            parent: Any = self.value
+            for part in parents_path:
+                parent = parent[part]
+            value = parent[last]
+            if isinstance(parent, dict):
+                del parent[last]
             else:
-                holder[last] = _GONE
-                lists[id(holder)] = holder
-            if value is None and isinstance(holder, dict):
-                continue  # to say that there is none is to leave it out
-            self.count += 1 - sum(self._from.pop(id(each), 0) for each in _containers(value))
-            self._from[id(holder)] += 1
+                parent[last] = _REMOVED
+                lists[id(parent)] = parent
+            if value is None and isinstance(parent, dict):
+                continue  # A removed null is no loss, so it is not counted.
+            self.count += 1 - sum(self._removed_from.pop(id(each), 0) for each in _containers(value))
+            self._removed_from[id(parent)] += 1
         for each in lists.values():
-            each[:] = (item for item in each if item is not _GONE)
+            each[:] = (item for item in each if item is not _REMOVED)
 
 
-def _likeliest(found: Sequence[_Wrong]) -> list[_Wrong]:
-    """Of a value that may have one of several shapes, only what is wrong with it in that which it most looks like."""
+def _likely_errors(found: Sequence[_Wrong]) -> list[_Wrong]:
+    """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors of the
+    most similar shape count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """For each such value its shapes, and whether it does not say it has it."""
+    """The possible shapes of each value by its path. True for a shape that contradicts the value's tag."""
     for path, kind in found:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):
-                own = len(path) - end - 1
-                other = (kind in ("literal_error", "value_error") and own == 1) or (kind == "missing" and own == 0)
-                shapes[path[:end]][step] = shapes[path[:end]].get(step, False) or other
-    chosen = {value: min(among, key=lambda shape: among[shape]) for value, among in shapes.items()}
+                depth_below = len(path) - end - 1
+                is_other_shape = (kind in ("literal_error", "value_error") and depth_below == 1) or (
+                    kind == "missing" and depth_below == 0
+                )
+                shapes[path[:end]][step] = shapes[path[:end]].get(step, False) or is_other_shape
+    chosen = {value: min(candidates, key=lambda shape: candidates[shape]) for value, candidates in shapes.items()}
     return [
         wrong
         for wrong in found
@@ -159,15 +162,14 @@ def _likeliest(found: Sequence[_Wrong]) -> list[_Wrong]:
     ]
 
 
-def _in_value(wrong: _Wrong) -> tuple[int | str, ...]:
+def _plain_path(wrong: _Wrong) -> tuple[int | str, ...]:
     return tuple(step for step in wrong.path if not isinstance(step, _Shape))
 
 
 def _containers(value: Any) -> Iterator[Any]:
-    """The objects and lists in a JSON value, and the value itself."""
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
+    pending = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, dict | list):
             yield each
-            waiting += each.values() if isinstance(each, dict) else each
+            pending += each.values() if isinstance(each, dict) else each

@@ -1,4 +1,4 @@
-"""Paths on a site that lead to another page or link."""
+"""Redirects on a site, from a path to a page or another link."""
 
 from typing import Annotated, Literal
 
@@ -6,35 +6,35 @@ from pydantic import Field
 
 from octavo.api.operation import Listing, Model, Operation, Tagged
 from octavo.api.places import InSite
-from octavo.api.text import Id, Known, SafeAddress, SafeLine, formed
+from octavo.api.text import Id, KnownValues, SafeAddress, SafeLine, string_form
 
 Source = Annotated[
     str,
-    formed(
+    string_form(
         r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$",
         "a path without / at its end, with special characters percent-encoded, for example /old/page",
         most=512,
     ),
 ]
-"""A path on the site: `/old/page`, without a slash at its end."""
+"""A path on the site, without a slash at its end, such as `/old/page`."""
 
 
 class ToSection(Tagged):
-    """Leads to a section of the site."""
+    """A redirect to a section of the site."""
 
     kind: Literal["site-section"] = "site-section"
     site_section_id: Id
 
 
 class ToSpace(Tagged):
-    """Leads to a space of the site."""
+    """A redirect to a space of the site."""
 
     kind: Literal["site-space"] = "site-space"
     site_space_id: Id
 
 
 class ToPage(Tagged):
-    """Leads to a page of a space of the site."""
+    """A redirect to a page in a space of the site."""
 
     kind: Literal["site-page"] = "site-page"
     site_space_id: Id
@@ -42,13 +42,13 @@ class ToPage(Tagged):
 
 
 Destination = Annotated[ToSection | ToSpace | ToPage, Field(discriminator="kind")]
-"""Where a redirect leads, as written."""
+"""The target of a redirect in a request."""
 
 
 class DestinationRead(Model):
-    """Where a redirect leads, as read: which of the ids is there depends on the kind, and newer servers know more."""
+    """The target of a redirect in a response. The kind determines the ids, and newer servers have more kinds."""
 
-    kind: Annotated[SafeLine, Known("site-section", "site-space", "site-page", "external")] = ""
+    kind: Annotated[SafeLine, KnownValues("site-section", "site-space", "site-page", "external")] = ""
     site_section_id: Id | None = None
     site_space_id: Id | None = None
     page_id: Id | None = None
@@ -56,7 +56,7 @@ class DestinationRead(Model):
 
 
 class Redirect(Model):
-    """An address of a site that leads elsewhere (2.11)."""
+    """A redirect from a path on a site."""
 
     object: SafeLine = "site-redirect"
     id: Id
@@ -65,7 +65,7 @@ class Redirect(Model):
 
 
 class Resolved(Model):
-    """The redirect of an address, and the URL it leads to."""
+    """The redirect for a path, with the URL of its target."""
 
     redirect: Redirect
     target: SafeAddress = ""

@@ -6,21 +6,21 @@ from octavo.api.bodies import Format, Markdown
 from octavo.api.comments import Comment
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.places import InChangeRequest
-from octavo.api.text import Id, Known, Moment, RawJson, SafeLine
+from octavo.api.text import Id, KnownValues, Moment, RawJson, SafeLine
 from octavo.api.users import Author, User
 
 
 class Review(Model):
-    """A verdict on one revision of a change request (4.21)."""
+    """A review of one revision of a change request: approved, or changes requested."""
 
     object: Literal["change-request-review"] = "change-request-review"
     id: Id
-    status: Annotated[SafeLine, Known("approved", "changes-requested")] = ""
+    status: Annotated[SafeLine, KnownValues("approved", "changes-requested")] = ""
     reviewer: Author
     requested_by: User | None = None
     revision: Id | None = None
     outdated: bool = False
-    """True when a newer review or request took its place."""
+    """Whether a newer review or review request replaced this review."""
     comment: Comment | None = None
     created_at: Moment | None = None
     updated_at: Moment | None = None
@@ -33,10 +33,10 @@ class TeamReference(Model):
 
 
 class RequestedReviewer(Model):
-    """Someone asked to review."""
+    """A user or team whose review is requested."""
 
     object: Literal["change-request-requested-reviewer"] = "change-request-requested-reviewer"
-    kind: Annotated[SafeLine, Known("user", "team")] = "user"
+    kind: Annotated[SafeLine, KnownValues("user", "team")] = "user"
     user: User | None = None
     team: TeamReference | None = None
     revision: Id | None = None
@@ -45,7 +45,7 @@ class RequestedReviewer(Model):
 
 
 class RequestedReviewers(Model):
-    """Those a request asked."""
+    """The requested reviewers after a review request."""
 
     users: tuple[RequestedReviewer, ...] = ()
 

@@ -1,19 +1,19 @@
-"""Roles, and what a caller may do with a resource."""
+"""Roles and default access levels."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from octavo.api.text import Known, SafeLine
+from octavo.api.text import KnownValues, SafeLine
 
 Role = Literal["admin", "create", "edit", "review", "comment", "read"]
-"""A role, as written. Null stands for a guest."""
+"""A role in a request. None stands for a guest."""
 
-RoleName = Annotated[SafeLine, Known("admin", "create", "edit", "review", "comment", "read")]
-"""A role, as read."""
+RoleName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read")]
+"""A role in a response."""
 
 DefaultLevel = Role | Literal["inherit"]
-"""The default level of a space or collection, as written. Null stands for nothing."""
+"""The default access of a space or collection in a request. None stands for no access."""
 
-DefaultLevelName = Annotated[SafeLine, Known("admin", "create", "edit", "review", "comment", "read", "inherit")]
-"""The default level, as read."""
+DefaultLevelName = Annotated[SafeLine, KnownValues("admin", "create", "edit", "review", "comment", "read", "inherit")]
+"""The default access in a response."""

@@ -1,5 +1,7 @@
-"""Makes outside text safe to show (T1). Control characters become visible pictures or U+FFFD, direction overrides and
-invisible characters go, piles of combining marks are cut. All functions are idempotent.
+"""Sanitizes untrusted text for display. All functions are idempotent.
+
+Control characters become visible symbols or U+FFFD, direction overrides and invisible characters are removed, and long
+runs of combining marks are cut.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from octavo.untrusted_input import DEEPEST
+from octavo.untrusted_input import MAX_DEPTH
 
 LINE_LIMIT = 300
 
@@ -28,42 +30,42 @@ _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
-# Patterns and tables are made when they are first needed: that takes long, and nearly all text needs none.
+# Patterns and tables are created on first use, because that takes long and almost no text needs them.
 _MANY_MARKS = f"([{_MARKS}]{{4}})[{_MARKS}]+"
 _PRINTABLE = "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef"
-"""What is not safe among what counts as printable."""
+"""Unsafe characters among those that Python considers printable."""
 _SPACES = "[\u00a0\u2000-\u200a\u200c\u200d\u202f\u205f\u3000]+"
-"""What is safe among what does not count as printable."""
+"""Safe characters among those that Python considers not printable."""
 _SUSPECT = f"[{_PRINTABLE}]|[{_MARKS}]{{5}}"
 _UNUSUAL = "[^\t\n -~\u00a0-\u00ac\u00ae-\u02ff\u2010-\u2027]+"
 _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def text(value: str) -> str:
-    """`value` made safe to show, with its lines and tabs kept."""
+    """Return `value` made safe to show, with its line breaks and tabs."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
-    # Of all ways to find out whether anything is to be done, this is the one that takes no time for megabytes.
-    beyond = value.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
-    if not beyond or (re.sub(_SPACES, "", beyond).isprintable() and not re.search(_SUSPECT, beyond)):
+    # The fastest way to find unusual characters, even in megabytes of text.
+    unusual = value.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
+    if not unusual or (re.sub(_SPACES, "", unusual).isprintable() and not re.search(_SUSPECT, unusual)):
         return value
-    return re.sub(_UNUSUAL, _stretch, value)
+    return re.sub(_UNUSUAL, _replace_unusual, value)
 
 
-def _stretch(found: re.Match[str]) -> str:
-    return _replaced(found[0], _in_text)
+def _replace_unusual(found: re.Match[str]) -> str:
+    return _sanitize(found[0], _text_table)
 
 
-def _replaced(stretch: str, table: Callable[[], Mapping[int, str | None]]) -> str:
-    # To look up each letter of it takes ten times as long as to see that it needs none of that.
-    if stretch.isprintable() and not re.search(_SUSPECT, stretch):
-        return stretch
-    return re.sub(_MANY_MARKS, r"\1", stretch.translate(table()))
+def _sanitize(part: str, table: Callable[[], Mapping[int, str | None]]) -> str:
+    # This check takes a tenth of the time of a replacement, and most text needs none.
+    if part.isprintable() and not re.search(_SUSPECT, part):
+        return part
+    return re.sub(_MANY_MARKS, r"\1", part.translate(table()))
 
 
 @cache
-def _in_text() -> Mapping[int, str | None]:
-    """What letters are replaced by, for `str.translate`."""
+def _text_table() -> Mapping[int, str | None]:
+    """Return the replacements of characters in text of several lines, for `str.translate`."""
     table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
     table[0x7F] = "\u2421"
     table |= dict.fromkeys({*range(0x80, 0xA0), *_DIRECTION, *range(0xD800, 0xE000)}, "\ufffd")
@@ -75,30 +77,30 @@ def _in_text() -> Mapping[int, str | None]:
 
 
 @cache
-def _in_line() -> Mapping[int, str | None]:
-    """The same where lines end, too."""
-    return {**_in_text(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
+def _line_table() -> Mapping[int, str | None]:
+    """Return the replacements of characters in text of one line, for `str.translate`."""
+    return {**_text_table(), **dict.fromkeys({*_NEW_LINES, 0x0A, 0x09, 0x0D}, " ")}
 
 
 def line(value: str) -> str:
-    """`value` made safe to show on one line, cut at 300 characters."""
+    """Return `value` made safe to show on one line, cut after 300 characters."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
-        return value  # as nearly all are, of the tens of thousands in long lists
+        return value  # A fast path: almost all values in long lists are ASCII.
     value = address(value[: LINE_LIMIT * 4])
     return value if len(value) <= LINE_LIMIT else value[: LINE_LIMIT - 1] + "…"
 
 
 def address(value: str) -> str:
-    """`value` made safe to show on one line, whole."""
+    """Return `value` made safe to show on one line, without a limit on its length."""
     if value.isascii() and value.isprintable():
         return value
-    return _replaced(value, _in_line)
+    return _sanitize(value, _line_table)
 
 
 def json(value: Any, depth: int = 0) -> Any:
-    """A JSON value with every string in it, keys too, made safe to show. Raises ValueError if it has too many levels."""
-    if depth > DEEPEST:
-        raise ValueError(f"it has more than {DEEPEST} nested levels")
+    """Return a JSON value with all strings and keys made safe to show. Raises ValueError if it has too many levels."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):
         return text(value)
     if isinstance(value, dict):

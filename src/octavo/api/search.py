@@ -12,7 +12,7 @@ Query = Annotated[str, Field(max_length=512)]
 
 
 class Section(Model):
-    """A part of a page that was found."""
+    """A section of a page in the search results."""
 
     id: SafeLine = ""
     title: SafeLine = ""
@@ -22,7 +22,7 @@ class Section(Model):
 
 
 class PageHit(Model):
-    """A page that was found (4.24)."""
+    """A page in the search results."""
 
     id: Id
     title: SafeLine = ""
@@ -33,7 +33,7 @@ class PageHit(Model):
 
 
 class SpaceHit(Model):
-    """A space with the pages that were found in it."""
+    """A space in the search results, with its matching pages."""
 
     id: Id
     title: SafeLine = ""
@@ -55,14 +55,14 @@ class InOrganization(Listing[SpaceHit], get="/search"):
 
 
 class Default(Tagged):
-    """The default site space of each section, but in that of the space one is in: that space."""
+    """The default site space of each section. In the section of the current site space, the current one."""
 
     mode: Literal["default"] = "default"
     current_site_space: Id | None = None
 
 
 class Specific(Tagged):
-    """Just these site spaces."""
+    """The given site spaces only."""
 
     mode: Literal["specific"] = "specific"
     site_space_ids: Annotated[tuple[Id, ...], Field(min_length=1)]

@@ -12,7 +12,7 @@ Name = Annotated[str, Field(max_length=50)]
 
 
 class ShareLink(Model):
-    """An address of a site with a secret in it (4.8)."""
+    """A link to a site that contains a secret."""
 
     object: Literal["share-link"] = "share-link"
     id: Id

@@ -7,19 +7,19 @@ from pydantic import AfterValidator, Field
 from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.places import InSite
 from octavo.api.spaces import Space
-from octavo.api.text import Id, Known, SafeLine, SafeText
+from octavo.api.text import Id, KnownValues, SafeLine, SafeText
 
 Path = Annotated[str, Field(min_length=1, max_length=100)]
-"""A part of an address on the site: letters, digits, `-`, `.`, `_` and `~`."""
+"""A part of a URL on the site: letters, digits, `-`, `.`, `_` and `~`."""
 Title = Annotated[str, Field(min_length=2, max_length=128)]
 GroupTitle = Annotated[str, Field(min_length=1, max_length=100)]
 Icon = Annotated[str, Field(max_length=50)]
 Condition = Annotated[str, Field(min_length=1, max_length=1024)]
-"""An expression that is evaluated for a visitor, to decide whether they are shown something."""
+"""A condition on visitor claims. Content with a condition is shown only to visitors who meet it."""
 
 
 class SiteSpace(Model):
-    """A space on a site (4.7), with the section it stands in."""
+    """A space on a site, with its section."""
 
     object: Literal["site-space"] = "site-space"
     id: Id
@@ -34,7 +34,7 @@ class SiteSpace(Model):
 
 
 class SiteSection(Model):
-    """A section of a site, with the spaces in it (2.7)."""
+    """A section of a site with its spaces."""
 
     object: Literal["site-section"] = "site-section"
     id: Id
@@ -50,7 +50,7 @@ class SiteSection(Model):
 
     @property
     def default_site_space(self) -> str | None:
-        """Where visitors begin in it, under the name that is changed by."""
+        """The site space where visitors of the section start. Has the name of the field that changes it."""
         return next((each.id for each in self.site_spaces if each.default), None)
 
 
@@ -61,7 +61,7 @@ def _other(kind: str) -> str:
 
 
 class OtherPart(Model):
-    """A part of a site of a kind that came later, such as a link that leads elsewhere."""
+    """An item of a site with an unknown kind, from a newer server."""
 
     object: Annotated[SafeLine, AfterValidator(_other)] = ""
     id: SafeLine = ""
@@ -69,7 +69,7 @@ class OtherPart(Model):
 
 
 class SectionGroup(Model):
-    """Sections under one title (4.7). `children` may hold groups too; `sections` is the older name of what it holds."""
+    """A section group with a title. `children` can contain groups too. Older servers send `sections` instead."""
 
     object: Literal["site-section-group"] = "site-section-group"
     id: Id
@@ -84,14 +84,14 @@ Part = Annotated[SiteSection | SectionGroup | SiteSpace | OtherPart, Field(union
 
 
 class SiteStructure(Model):
-    """The parts of a site in their order: sections and groups, or the site spaces of a site without sections."""
+    """The items of a site in order: sections and groups, or site spaces if the site has no sections."""
 
-    type: Annotated[SafeLine, Known("sections", "siteSpaces")] = ""
+    type: Annotated[SafeLine, KnownValues("sections", "siteSpaces")] = ""
     structure: tuple[Part, ...] = ()
 
 
 class Pointer(Model):
-    """A part of a site."""
+    """A reference to an item of a site."""
 
     type: Literal["site-space", "site-section", "site-section-group"]
     id: Id
@@ -101,21 +101,21 @@ _CONDITION_EXAMPLE = 'visitor.claims.plan == "pro"'
 
 
 class Position(Model):
-    """Where to put a part: before or after another."""
+    """A position before or after another item."""
 
     before: Pointer | None = None
     after: Pointer | None = None
 
 
 class SectionPointer(Tagged):
-    """A section, as the older way to move one names it."""
+    """A reference to a section, for the deprecated operation `MoveSection`."""
 
     type: Literal["site-section"] = "site-section"
     site_section: Id
 
 
 class SectionPosition(Model):
-    """Where to put a section: before or after another."""
+    """A position before or after another section."""
 
     before: SectionPointer | None = None
     after: SectionPointer | None = None

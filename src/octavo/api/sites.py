@@ -1,4 +1,4 @@
-"""What is published, and who can see it."""
+"""Sites, which publish spaces for an audience."""
 
 from typing import Annotated, Any, Literal
 
@@ -8,17 +8,17 @@ from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization, InSite
 from octavo.api.roles import RoleName
 from octavo.api.site_structure import SiteStructure
-from octavo.api.text import Id, Known, Moment, Number, SafeAddress, SafeJson, SafeLine, formed
+from octavo.api.text import Id, KnownValues, Moment, Number, SafeAddress, SafeJson, SafeLine, string_form
 from octavo.api.users import User
 
 SiteType = Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"]
 Visibility = Literal["public", "unlisted", "share-link", "visitor-auth"]
 PROXY = r"^(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
-"""A host and a path below it: `example.com/docs`."""
+"""A host with a path, such as `example.com/docs`."""
 
 
 class Permissions(Model):
-    """What the caller may do with a site."""
+    """The caller's permissions for a site."""
 
     view: bool = False
     access: bool = False
@@ -31,20 +31,20 @@ class Permissions(Model):
 
 
 class Proxy(Model):
-    """The address visitors use, and the one behind it."""
+    """The URL that visitors use, and the URL that it shows."""
 
     origin: SafeAddress = ""
     target: SafeAddress = ""
 
 
 class AdaptiveContent(Model):
-    """Whether what a visitor is shown depends on who they are."""
+    """Whether visitors see different content, depending on their claims."""
 
     enabled: bool = False
 
 
 class Feature(Model):
-    """A feature of a site, and the type of site it takes (3.2). A frozen one is no longer had."""
+    """A feature of a site, with the plan that includes it. A frozen feature is disabled."""
 
     id: SafeLine
     plan: SafeLine = ""
@@ -53,44 +53,46 @@ class Feature(Model):
 
 
 class Site(Model):
-    """Publishes spaces of an organization under one address (2.6). `site_spaces` counts them."""
+    """A site: publishes spaces of an organization under one host or path. `site_spaces` is their number."""
 
     object: Literal["site"] = "site"
     id: Id
-    type: Annotated[SafeLine, Known("basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium")] = ""
+    type: Annotated[
+        SafeLine, KnownValues("basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium")
+    ] = ""
     title: SafeLine = ""
     icon: SafeJson | None = None
     hostname: SafeLine | None = None
     basename: SafeLine | None = None
     proxy: Proxy | None = None
-    visibility: Annotated[SafeLine, Known("public", "unlisted", "share-link", "visitor-auth")] = ""
+    visibility: Annotated[SafeLine, KnownValues("public", "unlisted", "share-link", "visitor-auth")] = ""
     published: bool = False
     site_spaces: Number = 0
     created_at: Moment | None = None
     adaptive_content: AdaptiveContent | None = None
     ads: SafeJson | None = None
-    agents_context: Annotated[SafeLine, Known("excluded", "included")] | None = None
+    agents_context: Annotated[SafeLine, KnownValues("excluded", "included")] | None = None
     features: tuple[Feature, ...] = ()
     urls: Urls = Field(default_factory=Urls)
     permissions: Permissions = Field(default_factory=Permissions)
 
 
 class Checkout(Model):
-    """What must be paid for before a site is published."""
+    """The checkout that is required before a site can be published."""
 
     type: Literal["checkout"] = "checkout"
     session_id: SafeAddress
 
 
 class Customizations(Model):
-    """How a site, and each of its site spaces, looks to visitors."""
+    """The appearance of a site and of each of its site spaces."""
 
     site: SafeJson | None = None
     site_spaces: SafeJson | None = None
 
 
 class Script(Model):
-    """A script that visitors' browsers run."""
+    """A script that runs in the browsers of visitors."""
 
     script: SafeAddress = ""
     content_security_policy: SafeLine | None = None
@@ -98,7 +100,7 @@ class Script(Model):
 
 
 class PublishedSite(Model):
-    """A site as its audience finds it (4.7)."""
+    """A published site as its audience sees it."""
 
     object: Literal["published-content-site"] = "published-content-site"
     site: Site
@@ -108,20 +110,20 @@ class PublishedSite(Model):
 
 
 def _id_of(value: Any) -> Any:
-    """Some servers give the whole thing where its id is enough."""
+    """Return the id of a value that some servers send as a whole object."""
     return value.get("id") if isinstance(value, dict) else value
 
 
 class Origin(Model):
-    """Where somebody has their role from: the organization, or a space of the site, by its id."""
+    """The source of a role: the organization, or a space of the site, by id."""
 
-    type: Annotated[SafeLine, Known("space", "organization")] = ""
+    type: Annotated[SafeLine, KnownValues("space", "organization")] = ""
     space: Annotated[Id | None, BeforeValidator(_id_of)] = None
     organization: Annotated[Id | None, BeforeValidator(_id_of)] = None
 
 
 class SitePermission(Model):
-    """The highest role of a person on a site and where it is from (4.3). `permission` is None for a guest."""
+    """The highest role of a user on a site, and its source. `permission` is None for a guest."""
 
     permission: RoleName | None = None
     user: User
@@ -171,8 +173,8 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     """The space where visitors start. If the site has sections, a space in the default section."""
     default_site_section: Id | None = Field(None, title="Default section")
     """The section where visitors start."""
-    proxy: Annotated[str, formed(PROXY, "a host and a path, for example example.com/docs", most=512)] | None = Field(
-        None, title="Custom path"
+    proxy: Annotated[str, string_form(PROXY, "a host and a path, for example example.com/docs", most=512)] | None = (
+        Field(None, title="Custom path")
     )
     """A path on your own domain that shows the site."""
 

@@ -1,4 +1,4 @@
-"""Where pages are written and kept."""
+"""Spaces, which contain pages and files."""
 
 from typing import Annotated, Literal
 
@@ -8,11 +8,22 @@ from octavo.api.operation import Listing, Model, Operation, Tagged, Urls
 from octavo.api.organizations import MERGE_RULES_EXAMPLE
 from octavo.api.places import InOrganization, InSpace, SpaceRef
 from octavo.api.roles import DefaultLevel, DefaultLevelName
-from octavo.api.text import Id, Known, Language, Moment, Number, RawJson, SafeAddress, SafeJson, SafeLine, WebAddress
+from octavo.api.text import (
+    Id,
+    KnownValues,
+    Language,
+    Moment,
+    Number,
+    RawJson,
+    SafeAddress,
+    SafeJson,
+    SafeLine,
+    WebAddress,
+)
 
 
 class Permissions(Model):
-    """What the caller may do with a space."""
+    """The caller's permissions for a space."""
 
     view: bool = False
     access: bool = False
@@ -27,31 +38,31 @@ class Permissions(Model):
 
 
 class Space(Model):
-    """Holds a page tree, its history, comments and change requests (2.5, 4.5)."""
+    """A space with its page tree, history, comments and change requests."""
 
     object: Literal["space"] = "space"
     id: Id
     title: SafeLine = ""
     emoji: SafeLine | None = None
     visibility: Annotated[
-        SafeLine, Known("public", "unlisted", "share-link", "visitor-auth", "in-collection", "private")
+        SafeLine, KnownValues("public", "unlisted", "share-link", "visitor-auth", "in-collection", "private")
     ] = ""
     created_at: Moment | None = None
     updated_at: Moment | None = None
     deleted_at: Moment | None = None
-    edit_mode: Annotated[SafeLine, Known("live", "locked")] | None = None
+    edit_mode: Annotated[SafeLine, KnownValues("live", "locked")] | None = None
     organization: Id | None = None
     parent: Id | None = None
-    """The collection it lies in."""
+    """The collection that contains the space."""
     git_sync: SafeJson | None = None
     visitor_auth: SafeJson | None = None
     merge_rules: SafeJson | None = None
     language: SafeLine | None = None
     revision: Id | None = None
-    """The revision its primary content stands at."""
+    """The current revision of main."""
     default_level: DefaultLevelName | None = None
     comments: Number = 0
-    """Open comments on the primary content."""
+    """Number of open comments on main."""
     change_requests: Number = 0
     change_requests_open: Number = 0
     change_requests_draft: Number = 0
@@ -64,24 +75,24 @@ class Space(Model):
 
 
 class GitSync(Model):
-    """The repository a space is kept in step with (4.5)."""
+    """The Git repository that a space is synced with."""
 
     repo_name: SafeLine | None = None
-    installation_provider: Annotated[SafeLine, Known("github", "gitlab", "github-legacy")] | None = None
+    installation_provider: Annotated[SafeLine, KnownValues("github", "gitlab", "github-legacy")] | None = None
     integration: SafeLine | None = None
     url: SafeAddress | None = None
     updated_at: Moment | None = None
 
 
 class SpacePointer(Tagged):
-    """A space among the things in a collection."""
+    """A space in a collection."""
 
     type: Literal["space"] = "space"
     space: Id
 
 
 class CollectionPointer(Tagged):
-    """A collection among the things in a collection."""
+    """A collection in a collection."""
 
     type: Literal["collection"] = "collection"
     collection: Id
@@ -91,7 +102,7 @@ Pointer = Annotated[SpacePointer | CollectionPointer, Field(discriminator="type"
 
 
 class Position(Model):
-    """Where to put something: before or after a neighbour."""
+    """A position before or after another item."""
 
     before: Pointer | None = None
     after: Pointer | None = None

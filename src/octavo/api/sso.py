@@ -9,17 +9,17 @@ from octavo.api.places import InOrganization
 from octavo.api.roles import Role, RoleName
 from octavo.api.storage import OfFile
 from octavo.api.teams import Team
-from octavo.api.text import Id, Known, Moment, SafeAddress, SafeLine, SafeText, WebAddress
+from octavo.api.text import Id, KnownValues, Moment, SafeAddress, SafeLine, SafeText, WebAddress
 
 NO_ADDRESS = "about:blank"
-"""What stands where an address must, and there is none yet."""
+"""The value that the API requires while there is no sign-in URL."""
 Label = Annotated[str, Field(min_length=1, max_length=30)]
 EntityId = Annotated[str, Field(max_length=1024)]
 Certificate = Annotated[str, Field(max_length=10000), OfFile("text")]
 
 
 class ServiceProvider(Model):
-    """What the identity provider must be told about the platform."""
+    """The settings of the platform that an identity provider needs."""
 
     acs_url: SafeAddress = Field("", alias="acsURL")
     start_url: SafeAddress = Field("", alias="startURL")
@@ -27,7 +27,7 @@ class ServiceProvider(Model):
 
 
 class SamlProvider(Model):
-    """An identity provider that members sign in with (2.11). What it still lacks while `pending` is empty."""
+    """A SAML provider that members sign in with. Missing settings are empty while the status is `pending`."""
 
     object: Literal["saml-provider"] = "saml-provider"
     id: Id
@@ -38,11 +38,11 @@ class SamlProvider(Model):
     entity_id: SafeAddress = Field("", alias="entityID")
     certificate: SafeText = ""
     default_team: Team | None = None
-    """The team that those who sign in with it first join."""
+    """The team that new members join."""
     default_role: RoleName | None = None
-    """The role they get. None for a guest."""
+    """The role of new members. None for a guest."""
     created_at: Moment | None = None
-    status: Annotated[SafeLine, Known("active", "pending")] = ""
+    status: Annotated[SafeLine, KnownValues("active", "pending")] = ""
     service: ServiceProvider = Field(default_factory=ServiceProvider)
     urls: Urls = Field(default_factory=Urls)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from octavo.api.operation import Model, Operation
 from octavo.api.places import OrganizationRef
-from octavo.api.text import SafeAddress, formed
+from octavo.api.text import SafeAddress, string_form
 
 MEDIA_TYPE = r"^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+$"
 UploadKind = Literal["customization_font", "import_file"]
@@ -15,17 +15,17 @@ UploadKind = Literal["customization_font", "import_file"]
 
 @dataclass(frozen=True)
 class OfFile:
-    """Says of a field that people fill it with a file: it is sent to storage as this kind first, or the field is its text."""
+    """Marks a field whose value is a file. The file is uploaded as this kind, or its text becomes the value."""
 
     kind: Literal["customization_font", "import_file", "text"]
 
 
 StorageKey = Annotated[str, Field(min_length=1, max_length=512)]
-"""Names a file that was sent, to operations that make something of it."""
+"""The key of an uploaded file, for operations that use the file."""
 
 
 class SignedUrl(Model):
-    """Where to send a file, by PUT and without a key, and what names it afterwards (supplement 4.22)."""
+    """A URL for an upload by PUT without a token, and the key of the uploaded file."""
 
     object: Literal["storage-signed-url"] = "storage-signed-url"
     url: SafeAddress
@@ -33,10 +33,10 @@ class SignedUrl(Model):
 
 
 class FileToSend(Model):
-    """What is going to be sent. `type` is its MIME type, `size` its bytes."""
+    """A file to upload: its name, MIME type, and size in bytes."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    type: Annotated[str, formed(MEDIA_TYPE, "a media type, for example font/woff2", most=255)]
+    type: Annotated[str, string_form(MEDIA_TYPE, "a media type, for example font/woff2", most=255)]
     size: Annotated[int, Field(ge=1)]
 
 

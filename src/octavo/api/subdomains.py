@@ -5,18 +5,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from octavo.api.operation import Model, Operation
-from octavo.api.text import Known, Label, Named, SafeLine
+from octavo.api.text import IdOrObject, KnownValues, Label, SafeLine
 
 
 class Target(Model):
-    """What is found at a subdomain: an organization, by its id, even where the server shows all of it."""
+    """The target of a subdomain: an organization, by id."""
 
-    type: Annotated[SafeLine, Known("organization")] = ""
-    organization: Named = None
+    type: Annotated[SafeLine, KnownValues("organization")] = ""
+    organization: IdOrObject = None
 
 
 class Subdomain(Model):
-    """A subdomain and what is found there (2.11)."""
+    """A subdomain and its target."""
 
     object: Literal["subdomain"] = "subdomain"
     subdomain: SafeLine

@@ -5,7 +5,7 @@ from octavo.api.text import SafeLine
 
 
 class Service(Model):
-    """Which build of the interface answers."""
+    """The version of the server."""
 
     version: SafeLine
     build: SafeLine = ""

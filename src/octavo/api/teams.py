@@ -1,4 +1,4 @@
-"""Groups of members who share roles (4.15)."""
+"""Groups of members who share roles."""
 
 from typing import Annotated, Literal
 
@@ -7,57 +7,57 @@ from pydantic import Field
 from octavo.api.operation import Listing, Model, Operation
 from octavo.api.organizations import Member
 from octavo.api.places import InOrganization
-from octavo.api.text import Email, Id, Known, Moment, Number, SafeLine
+from octavo.api.text import Email, Id, KnownValues, Moment, Number, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=64)]
 
 TeamRole = Literal["owner", "member"]
-"""A role in a team, as written. Owners manage it."""
+"""A role in a team, for requests. Owners can manage the team."""
 
-TeamRoleName = Annotated[SafeLine, Known("owner", "member")]
-"""A role in a team, as read."""
+TeamRoleName = Annotated[SafeLine, KnownValues("owner", "member")]
+"""A role in a team, in responses."""
 
 
 class Permissions(Model):
-    """What the caller may do with a team."""
+    """The caller's permissions for a team."""
 
     admin: bool = False
     view: bool = False
 
 
 class Team(Model):
-    """A team. Only its id is always there."""
+    """A team. Only the id is always present."""
 
     object: Literal["team"] = "team"
     id: Id
     title: SafeLine = ""
     members: Number = 0
     spaces: Number = 0
-    """How many spaces it has a role in."""
+    """Number of spaces in which the team has a role."""
     created_at: Moment | None = None
     permissions: Permissions = Field(default_factory=Permissions)
 
 
 class Membership(Model):
-    """What someone is in a team, as it is read."""
+    """The role of a member in a team, in responses."""
 
     role: TeamRoleName = ""
 
 
 class NewMembership(Model):
-    """What someone shall be in a team."""
+    """The role of a member in a team, for requests."""
 
     role: TeamRole
 
 
 class MemberPermissions(Model):
-    """What the caller may do with someone of a team."""
+    """The caller's permissions for a member of a team."""
 
     view: bool = False
 
 
 class TeamMember(Model):
-    """Someone of a team: who they are in the organization, and in the team."""
+    """A member of a team: their membership in the organization and in the team."""
 
     organization: Member
     team: Membership = Field(default_factory=Membership)
@@ -65,7 +65,7 @@ class TeamMember(Model):
 
 
 class TeamOfMember(Model):
-    """A team someone is in, and what they are in it."""
+    """A team of a member, with the member's role in it."""
 
     team: Team
     member: Membership = Field(default_factory=Membership)

@@ -1,7 +1,7 @@
-"""The one door between outside text and the terminal: types whose values are safe to show (T1).
+"""Types for untrusted text, whose values are safe to show in a terminal.
 
-A model field typed `SafeText` (many lines) or `SafeLine` (one line, at most 300 characters) is made
-safe, as `safety` does it, when the model is built.
+A model field of type `SafeText` (several lines) or `SafeLine` (one line of at most 300 characters) is sanitized when
+the model is created. See safety.py.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 SafeText = Annotated[str, AfterValidator(text)]
-"""Text of many lines: bodies, descriptions."""
+"""Text of several lines, such as bodies and descriptions."""
 
 SafeLine = Annotated[str, AfterValidator(line)]
-"""Text of one line: titles, names, statuses, addresses."""
+"""Text of one line, such as titles, names and statuses."""
 
 SafeAddress = Annotated[str, AfterValidator(address)]
-"""An address, or another line that is of no use when it is cut."""
+"""A URL, or another line that must not be cut."""
 
 SafeJson = Annotated[Any, AfterValidator(json)]
-"""A JSON value of a shape we do not model."""
+"""A JSON value without a model."""
 
 
 def _in_a_zone(moment: datetime) -> datetime:
@@ -36,15 +36,15 @@ def _in_a_zone(moment: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, AfterValidator(_in_a_zone)]
-"""A moment. Where a server does not say of which time zone, it is UTC: moments of no zone cannot be compared."""
+"""A time. UTC if the server sends no time zone, because times with and without a zone cannot be compared."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-"""A whole number of 64 bits. What is beyond counts nothing: it is in no database, it is no float, and fills a screen."""
+"""A 64-bit integer. Larger numbers fit neither databases nor screens."""
 
 
 @dataclass(frozen=True, repr=False)
 class Raw:
-    """Outside text exactly as it came, to be changed and sent back. It is never shown, and its repr hides it."""
+    """Untrusted text exactly as received, for editing. It is never displayed, and its repr hides it."""
 
     text: str
 
@@ -56,10 +56,10 @@ def _raw(value: Any) -> Raw:
 
 
 RawText = Annotated[Raw, BeforeValidator(_raw)]
-"""Text that travels back as it came: what `SafeText` makes of it has other characters."""
+"""Text that must be sent back unchanged, because `SafeText` would replace characters."""
 
 RawJson = dict[str, Any]
-"""The same in a request, where it is an object: it travels as it was written."""
+"""A JSON object in a request, sent unchanged."""
 
 # fmt: off
 Language = Literal[
@@ -68,14 +68,15 @@ Language = Literal[
     "sl",
 ]
 # fmt: on
-"""The code of a language, as written."""
+"""The code of a language in a request."""
 
 FORMS: dict[str, str] = {}
-"""What a value must be, in words, by the pattern that says so to programs."""
+"""Descriptions of allowed values, by their pattern."""
 
 
-def formed(pattern: str, words: str, *, least: int | None = None, most: int | None = None) -> StringConstraints:
-    """The form a value must have. `words` go on with “must be”; `least` and `most` count its characters."""
+def string_form(pattern: str, words: str, *, least: int | None = None, most: int | None = None) -> StringConstraints:
+    """Return a constraint for a string. `words` describes allowed values and follows “must be”. `least` and `most`
+    limit the length."""
     FORMS[pattern] = words
     return StringConstraints(pattern=pattern, min_length=least, max_length=most)
 
@@ -83,50 +84,52 @@ def formed(pattern: str, words: str, *, least: int | None = None, most: int | No
 _ID = r"[^/\x00-\x1f\x7f-\x9f]"
 Id = Annotated[
     str,
-    formed(
-        # Not `.` and not `..`: however they are written in a path, they mean another place.
+    string_form(
+        # Not `.` or `..`: in a path, even encoded, these mean another resource.
         rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
         "an ID of at most 256 characters, without / and control characters",
         most=256,
     ),
 ]
-"""An identifier. It is percent-encoded where it stands in a path (C11)."""
+"""An id. In a path, it is percent-encoded."""
 
-Named = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
-"""The id of a resource that may come whole."""
+IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") if isinstance(value, dict) else value)]
+"""The id of a resource that the server may send as a whole object."""
 
 Email = Annotated[
-    str, formed(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", most=320)
+    str, string_form(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", most=320)
 ]
-"""An email address, as written."""
+"""An email address in a request."""
 
 Domain = Annotated[
-    str, formed(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
+    str, string_form(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
 ]
-"""What follows the @ of email addresses."""
+"""A domain of email addresses."""
 
-WebAddress = Annotated[str, formed(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)]
-"""Where something is found with HTTP."""
+WebAddress = Annotated[
+    str, string_form(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)
+]
+"""An HTTP URL in a request."""
 
 COLOUR = r"^#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"
-Colour = Annotated[str, formed(COLOUR, "a color, for example #346ddb")]
-"""A colour as style sheets have it."""
+Colour = Annotated[str, string_form(COLOUR, "a color, for example #346ddb")]
+"""A color as in CSS."""
 
 Label = Annotated[
     str,
-    formed(
+    string_form(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
         "lowercase letters, digits, and hyphens, without a hyphen at either end, for example sea-tides",
         least=3,
         most=32,
     ),
 ]
-"""A name below the platform's own domain."""
+"""A subdomain of the server's own domain."""
 
 
 @dataclass(frozen=True)
-class Known:
-    """The values of a string that are documented. Others may come, and are shown as they came (3.3)."""
+class KnownValues:
+    """The documented values of a string. Other values are accepted and shown unchanged."""
 
     values: tuple[str, ...]
 
@@ -134,10 +137,10 @@ class Known:
         object.__setattr__(self, "values", values)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Those who are told the shape of answers are told what is documented."""
+        """List the documented values in the schema."""
         return {**handler(schema), "enum": list(self.values)}
 
 
 @dataclass(frozen=True)
-class Hidden:
-    """Says of a value that it may be a secret: it is shown when somebody asks for it."""
+class Secret:
+    """Marks a value that may be a secret. It is shown only on request."""

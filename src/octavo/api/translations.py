@@ -1,7 +1,7 @@
 """Translations of spaces into other languages.
 
-The specification has settings with a title and languages (4.11). Newer servers have one translation for each target
-language of a space instead, at the same addresses (supplement 4.19). Both are read and written here.
+The documented API has settings with a title and languages. Newer servers have one translation for each target language
+of a space, with the same URLs. Both forms are supported.
 """
 
 from typing import Annotated, Self
@@ -10,20 +10,20 @@ from pydantic import Field, model_validator
 
 from octavo.api.operation import Listing, Model, Operation, Urls
 from octavo.api.places import InOrganization
-from octavo.api.text import Id, Known, Language, Moment, RawJson, SafeJson, SafeLine
+from octavo.api.text import Id, KnownValues, Language, Moment, RawJson, SafeJson, SafeLine
 
 Title = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Permissions(Model):
-    """What the caller may do with a translation."""
+    """The caller's permissions for a translation."""
 
     view: bool = False
     edit: bool = False
 
 
 class TranslationSettings(Model):
-    """Which languages content is translated into (2.11). What newer servers add is None where they do not."""
+    """The languages that content is translated into. Fields of newer servers are None on older servers."""
 
     object: SafeLine = "translation-settings"
     id: Id
@@ -33,7 +33,7 @@ class TranslationSettings(Model):
     updated_at: Moment | None = None
     permissions: Permissions = Field(default_factory=Permissions)
     urls: Urls = Field(default_factory=Urls)
-    status: Annotated[SafeLine, Known("pending", "running", "completed")] | None = None
+    status: Annotated[SafeLine, KnownValues("pending", "running", "completed")] | None = None
     source: SafeJson | None = None
     language: SafeLine | None = None
     instructions: SafeJson | None = None

@@ -1,11 +1,11 @@
-"""Whether anybody waits for the answer to a request: said by who asks, heard by who sends, through all that is between."""
+"""The urgency of requests, passed in a context variable from the caller to the client."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 IsWaitedFor = Callable[[], bool]
-"""Whether somebody waits by now. It may become so while the request waits for its turn."""
+"""Returns whether a caller waits for the response. The result can change while the request is queued."""
 
 
 def _always() -> bool:
@@ -16,8 +16,8 @@ _waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_alwa
 
 
 @contextmanager
-def asked_for(is_waited_for: IsWaitedFor) -> Iterator[None]:
-    """What is sent in here is as urgent as this says, each time it is looked at. All else is waited for."""
+def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
+    """Apply `is_waited_for` to requests sent in this context. Other requests always count as awaited."""
     token = _waited_for.set(is_waited_for)
     try:
         yield
@@ -25,6 +25,6 @@ def asked_for(is_waited_for: IsWaitedFor) -> Iterator[None]:
         _waited_for.reset(token)
 
 
-def urgency() -> IsWaitedFor:
-    """How urgent that is which is sent now."""
+def current_urgency() -> IsWaitedFor:
+    """Return the urgency for requests sent now."""
     return _waited_for.get()

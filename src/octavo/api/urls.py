@@ -12,7 +12,7 @@ from octavo.api.spaces import Space
 
 
 class Content(Model):
-    """A collection; or a space, with the change request and the page the address names in it."""
+    """The target of a URL: a collection, or a space with the change request and page in the URL."""
 
     collection: Collection | None = None
     space: Space | None = None

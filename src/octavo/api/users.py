@@ -10,7 +10,7 @@ from octavo.api.text import Id, Moment, Number, SafeLine
 
 
 class User(Model):
-    """A person, or an agent, as they appear inside other resources (4.1)."""
+    """A user or agent, as part of other resources."""
 
     id: Id
     display_name: SafeLine = ""
@@ -20,7 +20,7 @@ class User(Model):
 
     @property
     def name(self) -> str:
-        """What to call them."""
+        """The display name, or else the email address or the id."""
         return self.display_name or self.email or line(self.id)
 
 
@@ -30,11 +30,11 @@ def _unknown(value: Any) -> Any:
 
 
 Author = Annotated[User, BeforeValidator(_unknown), Field(default=None, validate_default=True)]
-"""Who wrote something; `Unknown` where the server does not say, so that what they wrote can still be read."""
+"""The author of content. “Unknown” if the server sends none, so that the content can still be read."""
 
 
 class Contributor(Model):
-    """Someone who worked on a change request, or replied to a comment."""
+    """A user who worked on a change request or replied to a comment."""
 
     user: User
     count: Number = 0

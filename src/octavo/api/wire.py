@@ -1,9 +1,8 @@
-"""How an operation travels as HTTP. The client encodes, the embedded platform decodes.
+"""Converts operations to HTTP requests and back. The client encodes, the embedded server decodes.
 
-The fields named in its path, and those of the place it happens `at`, travel in the URL. The others travel
-as the query of a GET or DELETE, and as the JSON body of everything else, but for those a declaration sends
-by `query`. A field that was never set stays at home, so a PATCH changes only what it names; a field set to
-None travels as null in a body and stays out of a query.
+Fields in the path of the operation and of its `at` are sent in the URL. Other fields are sent in the query of a GET or
+DELETE, and else in the JSON body, except those that the declaration lists in `query`. Unset fields are not sent, so a
+PATCH changes only fields that were set. A field set to None is sent as null in a body, and not sent in a query.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ _NAME = re.compile(r"{(\w+)}")
 
 @dataclass(frozen=True)
 class Request:
-    """An operation as HTTP has it."""
+    """An operation as an HTTP request."""
 
     method: str
     url: str
-    """Path, from `/v1`, and query. For a read this is its identity: the key of the cache."""
+    """Path, beginning with `/v1`, and query. For a read, this is the key in the cache."""
     body: dict[str, Any] | None = None
 
 
 class NoSuchOperation(LookupError):
-    """No operation answers this path. `methods` are those that others of the same path answer to."""
+    """Raised for a path without a matching operation. `methods` are the methods that the path supports."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")
@@ -46,61 +45,61 @@ class Route:
     spec: Spec
     place: type[Ref] | None
     path: str
-    """With the parameter names of the interface: `/v1/spaces/{spaceId}/comments`."""
+    """The path with parameter names, such as `/v1/spaces/{spaceId}/comments`."""
 
     @property
     def key(self) -> str:
-        """What identifies it to a person: `comments.List` may have two of these."""
+        """Method and path. Unlike the operation name, unique: `comments.List` has two routes."""
         return f"{self.spec.method} {self.path}"
 
 
 class NothingChanged(ValueError):
-    """An operation that changes something does not say what."""
+    """Raised for an operation that changes fields but sets none."""
 
     def __init__(self) -> None:
         super().__init__("nothing was changed")
 
 
 def encode(op: Operation[Any]) -> Request:
-    """`op` as HTTP. Raises ValueError for what cannot travel, NothingChanged for a change of nothing."""
+    """Return the request for `op`. Raises ValueError for unencodable values, NothingChanged for empty updates."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=in_path(spec) | {"at"}, exclude_unset=True)
-    queried = query_fields(spec)
-    query = {name: value for name, value in sent.items() if name in queried and value is not None}
-    body = {name: value for name, value in sent.items() if name not in queried} if body_fields(spec) else None
+    in_query = query_fields(spec)
+    query = {name: value for name, value in sent.items() if name in in_query and value is not None}
+    body = {name: value for name, value in sent.items() if name not in in_query} if body_fields(spec) else None
     if spec.changes and body == {}:
         raise NothingChanged
     url = location(op)
     if query:
-        many = (_pairs(name, *(value if isinstance(value, list) else [value])) for name, value in query.items())
-        url += "?" + "&".join(filter(None, many))
+        pairs = (_pairs(name, *(value if isinstance(value, list) else [value])) for name, value in query.items())
+        url += "?" + "&".join(filter(None, pairs))
     return Request(spec.method, url, body)
 
 
 def decode(request: Request) -> Operation[Any]:
-    """The operation a request stands for. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
+    """Return the operation for a request. Raises NoSuchOperation, NothingChanged, or pydantic's ValidationError."""
     path, _, query = request.url.partition("?")
-    others: list[str] = []
+    other_methods: list[str] = []
     for route, pattern in _patterns():
         found = pattern.fullmatch(path)
         if found is None:
             continue
         if route.spec.method != request.method:
-            others.append(route.spec.method)
+            other_methods.append(route.spec.method)
             continue
         return _decoded(route, {name: unquote(value) for name, value in found.groupdict().items()}, query, request.body)
-    raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(others)))
+    raise NoSuchOperation(request.method, path, tuple(dict.fromkeys(other_methods)))
 
 
 def build(route: Route, values: dict[str, Any]) -> Operation[Any]:
-    """The operation of `route` with `values` under their wire names. Raises ValidationError."""
+    """Return the operation for `route` with `values` by wire name. Raises ValidationError."""
     at = {"at": route.place.model_validate(values)} if route.place else {}
     own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
     return route.spec.operation.model_validate({**own, **at})
 
 
 def location(op: Operation[Any]) -> str:
-    """The path of the resource the operation is about, filled in, from `/v1`."""
+    """Return the URL path of the operation with its parameters, beginning with `/v1`."""
     spec = SPECS[type(op)]
     at: Ref | None = getattr(op, "at", None)
     place, content = (_fill(at.path, at), at.content) if at else ("", "")
@@ -108,13 +107,13 @@ def location(op: Operation[Any]) -> str:
 
 
 def arguments(op: Operation[Any]) -> dict[str, Any]:
-    """What the caller set, by field name, apart from what says where."""
+    """Return the fields that the caller set, by name, without those in the path."""
     names = op.model_fields_set - in_path(SPECS[type(op)]) - {"at"}
     return {name: getattr(op, name) for name in names}
 
 
 def routes(spec: Spec) -> list[Route]:
-    """The methods and paths an operation answers at, one for each kind of place it accepts."""
+    """Return the routes of an operation, one for each kind of place it accepts."""
     if not spec.places:
         return [Route(spec, None, VERSION + _camel(spec.path))]
     return [
@@ -124,14 +123,14 @@ def routes(spec: Spec) -> list[Route]:
 
 
 def route_of(op: Operation[Any]) -> str:
-    """The path of `op` with parameter names instead of values: fit for logs and errors."""
+    """Return the path of `op` with parameter names, for logs and errors."""
     at = type(getattr(op, "at", None))
     return next(route.path for route in routes(SPECS[type(op)]) if route.place in (at, None))
 
 
 @cache
 def query_fields(spec: Spec) -> frozenset[str]:
-    """The wire names of the fields that travel in the query."""
+    """Return the wire names of the fields in the query."""
     aliases = _aliases(spec)
     if spec.method in ("GET", "DELETE"):
         return frozenset(aliases) - {camel(name) for name in in_path(spec)} - {"at"}
@@ -140,31 +139,32 @@ def query_fields(spec: Spec) -> frozenset[str]:
 
 @cache
 def body_fields(spec: Spec) -> frozenset[str]:
-    """The wire names of the fields that travel in the body."""
+    """Return the wire names of the fields in the body."""
     return frozenset(_aliases(spec)) - query_fields(spec) - {camel(name) for name in in_path(spec)} - {"at"}
 
 
 def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
-    queried, bodied = query_fields(route.spec), body_fields(route.spec)
-    given: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in bodied}
+    in_query, in_body = query_fields(route.spec), body_fields(route.spec)
+    values_by_name: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in in_body}
     for name, texts in parse_qs(query, keep_blank_values=True).items():
-        if name in queried:
-            given[name] = texts if _is_many(route.spec, name) else texts[-1]
-    if route.spec.changes and bodied and not body:
+        if name in in_query:
+            values_by_name[name] = texts if _is_many(route.spec, name) else texts[-1]
+    if route.spec.changes and in_body and not body:
         raise NothingChanged
-    return build(route, {**given, **values})
+    return build(route, {**values_by_name, **values})
 
 
 @cache
 def _patterns() -> list[tuple[Route, re.Pattern[str]]]:
-    """Literal paths come first: /content/pages must not be read as /content/{anything}."""
+    """Return the routes with their patterns, those with fewer parameters first. Otherwise /content/pages would match
+    /content/{anything}."""
     found = [route for spec in load().values() for route in routes(spec)]
     found.sort(key=lambda route: route.path.count("{"))
     return [(route, re.compile(_NAME.sub(_capture, route.path))) for route in found]
 
 
 def _capture(name: re.Match[str]) -> str:
-    # A page path may come with its slashes as they are, though we send them encoded (2.4).
+    # Octavo encodes the slashes in a page path, but other clients may not.
     return f"(?P<{name[1]}>.+)" if name[1] == "pagePath" else f"(?P<{name[1]}>[^/]+)"
 
 
@@ -198,7 +198,7 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _segment(value: str) -> str:
-    """A path segment that cannot climb: `..` would reach another resource with our key (C11)."""
+    """Return an encoded path segment. Rejects `..`, which would reach another resource with the user's token."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
@@ -206,7 +206,7 @@ def _segment(value: str) -> str:
 
 @lru_cache(maxsize=500, typed=True)
 def _pairs(name: str, *values: Any) -> str:
-    """A field in a query: thousands of questions differ by nothing but their path."""
+    """Return a query field, encoded. Cached, because thousands of requests differ only in their path."""
     return urlencode([(name, _query_text(value)) for value in values])
 
 

@@ -1,6 +1,6 @@
-"""Error messages for invalid values: the field, and what is allowed.
+"""Error messages for invalid values: the field, and the allowed values.
 
-The command line shows them before it sends a request, the embedded platform when it refuses one.
+The command line shows them before it sends a request, and the embedded server when it rejects one.
 """
 
 from __future__ import annotations
@@ -33,44 +33,44 @@ _KINDS = {
     "model_attributes_type": "an object",
     "tuple_type": "a list",
 }
-"""What a value must be, by the type of the pydantic error."""
+"""Descriptions of allowed values, by the type of the pydantic error."""
 
 
-def sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the error of the first invalid value, and what is allowed. Never repeats a value.
+def error_sentence(invalid: ValidationError, given: Any) -> str:
+    """Return the error of the first invalid value, with the allowed values. Never contains the value itself.
 
-    `given` is the JSON object that the values came in.
+    `given` is the JSON object with the values.
     """
     details = invalid.errors(include_url=False, include_input=False)
     first = details[0]
     if first["type"] == "value_error" and not first["loc"]:
-        return f"{first['ctx']['error']}."  # it is about several fields, and names them
+        return f"{first['ctx']['error']}."  # The message of an error about several fields already names the fields.
     field = _field(first, given)
     same = [each for each in details if each["type"] == first["type"] and _field(each, given) == field]
     return f"{field or 'The body'} {rule(first, same)}."
 
 
-def about_null(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the error of the first value that must not be null. `given` has values by wire name."""
-    bodied = body_fields(spec) - {camel(name) for name in spec.nullable}
-    wrong = next((name for name, value in given.items() if value is None and name in bodied), None)
+def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
+    """Return the error of the first value that must not be null, by wire name. None if there is none."""
+    in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
+    wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the error of a value, to follow its name: `must be a whole number`. `alike` are the errors of this kind."""
+    """Return the error of a value, such as `must be a whole number`. `alike` are errors of the same type."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":
             return "is required"
         case "string_too_long":
-            return f"may have at most {_counted(limits['max_length'], 'character')}"
+            return f"may have at most {_plural(limits['max_length'], 'character')}"
         case "string_too_short":
-            return f"must have at least {_counted(limits['min_length'], 'character')}"
+            return f"must have at least {_plural(limits['min_length'], 'character')}"
         case "too_long":
-            return f"may have at most {_counted(limits['max_length'], 'item')}"
+            return f"may have at most {_plural(limits['max_length'], 'item')}"
         case "too_short":
-            return f"must have at least {_counted(limits['min_length'], 'item')}"
+            return f"must have at least {_plural(limits['min_length'], 'item')}"
         case "less_than_equal":
             return f"may be at most {limits['le']}"
         case "greater_than_equal":
@@ -92,23 +92,23 @@ def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
             return "is not valid: " + error["msg"][:1].lower() + error["msg"][1:]
 
 
-def _counted(count: int, noun: str) -> str:
+def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _field(error: ErrorDetails, given: Any) -> str:
-    """The wire path of a field: `position.before.space`, `changes[0].title`.
+    """Return the wire path of a field, such as `position.before.space` or `changes[0].title`.
 
-    Pydantic's own path also names which of several shapes it tried. Nobody sent those, so what is not in the body
-    is left out, but for the first part, which may be of the address or its query, and the name of what is missing.
+    Pydantic's path also contains the shapes that it tried. These are left out: parts that are not in the body, except
+    the first part, which may be in the path or query, and the name of a missing field.
     """
     parts, path, value = error["loc"], "", given
     for depth, part in enumerate(parts):
-        there = isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
+        is_in_body = isinstance(value, list) if isinstance(part, int) else isinstance(value, dict) and part in value
         if isinstance(part, int):
             path += f"[{part}]"
-        elif there or depth == 0 or (depth == len(parts) - 1 and error["type"] == "missing"):
+        elif is_in_body or depth == 0 or (depth == len(parts) - 1 and error["type"] == "missing"):
             path += f".{part}" if path else part
-        if there:
+        if is_in_body:
             value = value[part]
     return path

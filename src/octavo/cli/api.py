@@ -17,7 +17,7 @@ from octavo.api.errors import ApiError, Unauthorized
 from octavo.api.operation import Listing, Operation
 from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
-from octavo.api.wrong_values import about_null, sentence
+from octavo.api.wrong_values import error_sentence, null_error
 from octavo.cli.access import resolve, signed_in
 from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, read_settings, why_read_only, write_out
 from octavo.cli.operations import all_routes
@@ -104,12 +104,12 @@ def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
     known = _in_path(route) | query_fields(route.spec) | body_fields(route.spec)
     if unknown := sorted(values.keys() - known):
         raise Failure(f"{name} does not take {', '.join(unknown)}. {_takes(known)}", USAGE)
-    if wrong := about_null(route.spec, values):
+    if wrong := null_error(route.spec, values):
         raise Failure(wrong, USAGE)
     try:
         return build(route, {key: _listed(route, key, value) for key, value in values.items()})
     except ValidationError as error:
-        raise Failure(sentence(error, values), USAGE) from None
+        raise Failure(error_sentence(error, values), USAGE) from None
 
 
 async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> tuple[Any, ApiError | None]:

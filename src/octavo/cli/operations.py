@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import Any
 
-from octavo.api.openapi_document import about, document
+from octavo.api.openapi_document import area_description, document
 from octavo.api.operation import AREAS, Spec, camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.arguments import write_out
@@ -95,7 +95,7 @@ def table(columns: int | None = None) -> str:
         specs = [spec for spec in load().values() if spec.name.partition(".")[0] == area]
         column = max(len(spec.name) for spec in specs)
         indent = " " * (column + 4 if width >= WIDTH else 6)
-        heading = f"{area.replace('_', ' ').upper()}: {about(area)}"
+        heading = f"{area.replace('_', ' ').upper()}: {area_description(area)}"
         lines += [*(wrap(heading, width, subsequent_indent="  ") if columns else [heading]), ""]
         for spec in specs:
             first = f"  {spec.name:<{column}}  {spec.summary}"

@@ -70,7 +70,7 @@ class Place:
 
             write_private(self.key_file, secrets.token_urlsafe(32))
         key = read_private(self.key_file).strip()
-        redaction.remember(key)
+        redaction.remember_token(key)
         return SecretStr(key)
 
     def hold(self) -> Callable[[], None]:

@@ -29,8 +29,8 @@ from octavo import __version__, redaction
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, Invalid, ReadOnly
 from octavo.api.operation import SPECS, Listing, ListPage, Operation
-from octavo.api.paging import identity, read_pages, walk
-from octavo.api.urgency import IsWaitedFor, urgency
+from octavo.api.paging import identity, read_pages, walk_pages
+from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.api.wire import NothingChanged, Request, encode, route_of
 from octavo.client import answers
 from octavo.client.body import PAGE_CAP, LargeTurn
@@ -101,13 +101,13 @@ class Client:
         self._flights = RequestsInFlight(self._turns.look)
         self._last = answers.LastRead()
         if key is not None:
-            redaction.remember(key.get_secret_value())
+            redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
         """The answer to `op`, in its turn (`api/urgency.py`). Identical reads under way share one answer."""
         if SPECS[type(op)].method in READS:
-            return await self._flights.join((type(op), _request(op).url), urgency(), partial(self._answer, op))
-        return await self._answer(op, urgency())
+            return await self._flights.join((type(op), _request(op).url), current_urgency(), partial(self._answer, op))
+        return await self._answer(op, current_urgency())
 
     async def raw(self, op: Operation[Any]) -> Any:
         """The answer as JSON has it, with what we know nothing of. None when there is nothing in it."""
@@ -115,7 +115,7 @@ class Client:
         async def read(body: bytes | None) -> Any:
             return await answers.parsed(body or b"", self._around.host)
 
-        return await self._send(op, PAGE_CAP, read, urgency())
+        return await self._send(op, PAGE_CAP, read, current_urgency())
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """Return the pages of a list, each requested when it is needed and without the items that came before. They raise
@@ -129,7 +129,7 @@ class Client:
             page = await self.raw(op if cursor is None else op.model_copy(update={"page": cursor}))
             return answers.items_of(page, self._around.host)
 
-        async for items in walk(fetch, identity):
+        async for items in walk_pages(fetch, identity):
             for item in items:
                 yield item
 

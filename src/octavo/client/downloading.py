@@ -12,7 +12,7 @@ from contextlib import aclosing
 from pathlib import Path
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from octavo.api.addresses import is_public, target
+from octavo.api.addresses import is_public, request_target
 from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
 from octavo.client import body, sentences
 from octavo.client.carrier import Answer, Carrier, Outgoing
@@ -36,7 +36,7 @@ async def download(
         asked = carrier if home else await carrier_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
         try:
-            async with asked.send(Outgoing("GET", target(parts), headers)) as answer:
+            async with asked.send(Outgoing("GET", request_target(parts), headers)) as answer:
                 location = answer.headers.get("location", "") if answer.status in REDIRECTS else ""
                 if not location:
                     async with aclosing(await _content(answer, most, parts.netloc, home=home)) as chunks:
@@ -89,7 +89,7 @@ def parts_of(base: str, url: str) -> SplitResult:
     try:
         parts = urlsplit(urljoin(base, url))
         _triple(parts)
-        target(parts)
+        request_target(parts)
     except ValueError:
         raise BadResponse("The server sent an invalid link to the file. Refresh the view, then try again.") from None
     if "@" in parts.netloc:

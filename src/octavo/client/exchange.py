@@ -95,7 +95,7 @@ class Exchange:
         self._error = str(error)
         known = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
         status = {} if self._status is None else {"status": self._status}
-        return error.traced(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
+        return error.with_trace(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
 
     def given_up(self) -> None:
         """Nobody waits for the answer any more."""

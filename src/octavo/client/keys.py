@@ -26,7 +26,7 @@ def accept(text: str) -> SecretStr:
             "This is not an API key: an API key has 8 to 512 letters, digits, and symbols, without spaces or line breaks. "
             "Copy the whole API key again, then paste it."
         )
-    redaction.remember(key)
+    redaction.remember_token(key)
     return SecretStr(key)
 
 

@@ -144,7 +144,7 @@ async def login(
     that does not answer is not replaced by anything: StoreTimeout. Raises ApiError when the key is not accepted,
     ValueError when `name` belongs to another account, OSError when the profile cannot be written.
     """
-    redaction.remember(key.get_secret_value())
+    redaction.remember_token(key.get_secret_value())
     client = connect(origin, key)
     try:
         identity = await check(client)
@@ -230,7 +230,7 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
                 f"The stored API key of {access.name} is not the API key that you signed in with. Sign in again: octavo auth login"
             )
     if key is not None:
-        redaction.remember(key.get_secret_value())
+        redaction.remember_token(key.get_secret_value())
     return key
 
 

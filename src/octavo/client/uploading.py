@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable
 from pathlib import Path
 
-from octavo.api.addresses import target
+from octavo.api.addresses import request_target
 from octavo.api.errors import BadResponse, Trace, rejected
 from octavo.client import body, sentences
 from octavo.client.carrier import Carrier, Outgoing
@@ -37,7 +37,7 @@ async def upload(
     asked = keyless if home else await carrier_to(parts, ca_file)
     headers = {"content-type": kind, "content-length": str(size), "user-agent": agent, "accept": "*/*"}
     try:
-        async with asked.send(Outgoing("PUT", target(parts), headers, content)) as answer:
+        async with asked.send(Outgoing("PUT", request_target(parts), headers, content)) as answer:
             status, host = answer.status, parts.netloc
             message = await body.error_message(answer, host) if home and status >= 400 else ""
             if status < 400:

@@ -33,7 +33,7 @@ class InboxBuilder:
         self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
-        self._is_stale = self._is_due = False
+        self._is_stale = self._is_due = self._is_building = False
         self._build_at = 0.0
         self._rescheduled = asyncio.Event()
 
@@ -52,6 +52,12 @@ class InboxBuilder:
     def is_idle(self) -> bool:
         """Return whether no build is running or scheduled."""
         return self._task is None or self._task.done()
+
+    @property
+    def is_building(self) -> bool:
+        """Return whether a build is running or starts now, so that the rows are about to change."""
+        is_due = self._is_due and self._build_at <= asyncio.get_running_loop().time()
+        return self._is_building or is_due
 
     async def wait_idle(self) -> None:
         """Build the rows now, and wait for them."""
@@ -74,7 +80,11 @@ class InboxBuilder:
                 timer.cancel()
                 continue
             is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
-            self.inbox = await self._build(self._cache, is_stale) or self.inbox
+            self._is_building = True
+            try:
+                self.inbox = await self._build(self._cache, is_stale) or self.inbox
+            finally:
+                self._is_building = False
             self._show()
 
 

@@ -189,7 +189,9 @@ class InboxLoader:
 
     def snapshot(self) -> InboxSnapshot:
         """Return the present snapshot. Sends nothing."""
-        inbox, is_loading, syncer = self._builder.inbox, self.is_loading and not self._is_quiet, self._live.syncer
+        inbox, syncer = self._builder.inbox, self._live.syncer
+        is_first_build = self._cached is None and self._builder.is_building
+        is_loading = (self.is_loading or is_first_build) and not self._is_quiet
         progress = syncer.progress(KEEPER, Rank.AHEAD)
         return InboxSnapshot(
             rows=inbox.rows,

@@ -488,7 +488,7 @@ class Live:
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
         """Return the response to an operation, a new one if necessary. Without `read_disk`, the disk is not read."""
-        if (spec := SPECS[type(op)]).method != "GET" or spec.again:
+        if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
         response = self._responses.get(key)

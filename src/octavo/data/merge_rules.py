@@ -99,7 +99,7 @@ class MergeCandidate:
                 return "main has changed: update this change request first"
             case "require_change_request_subject" if not self.change_request.subject.strip():
                 return "a subject is required"
-            case "require_change_request_description" if not self.change_request.about.strip():
+            case "require_change_request_description" if not self.change_request.description_text.strip():
                 return "a description is required"
             case "require_author_to_merge" if self._author is not None and self.me not in (None, self._author):
                 return f"only the author can merge: {self._named([self._author])}"

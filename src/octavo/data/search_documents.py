@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Literal
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.change_requests import Get as GetChangeRequest
 from octavo.api.change_requests import List as ListChangeRequests
@@ -163,7 +163,7 @@ def _stamp(*said: object) -> bytes:
 
 
 def _page(at: SpaceRef, page: Page) -> Document:
-    text = page.markdown if page.markdown is not None else plain(page.document)
+    text = page.markdown if page.markdown is not None else document_text(page.document)
     return Document(
         "page",
         at.space_id,
@@ -265,6 +265,6 @@ def _change(space: str, change: ChangeRequest) -> Document:
         about=change.status,
         number=change.number,
         at=change.updated_at,
-        stamp=_stamp(change.number, change.subject, change.about, change.status),
-        pieces=lambda: (Piece("change request", change.about, f"#{change.number} {change.title}"),),
+        stamp=_stamp(change.number, change.subject, change.description_text, change.status),
+        pieces=lambda: (Piece("change request", change.description_text, f"#{change.number} {change.title}"),),
     )

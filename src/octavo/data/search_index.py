@@ -577,7 +577,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 def _insert_passages(db: sqlite3.Connection, number: int, document: Document) -> int:
     """Index the passages of a document. Return their number of characters."""
     from octavo.api.folding import fold
-    from octavo.api.searchable import apart, indexed, parts
+    from octavo.api.searchable import fold_to_index_text, to_index_text, word_parts
 
     letters = 0
     for each in document.pieces():
@@ -586,11 +586,11 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: Document) ->
             (number, each.part, _BETWEEN.join(each.path), each.anchor, each.nth),
         ).lastrowid
         shown = _scalars(each.words)
-        said = [indexed(_scalars(text)) for text in (each.around, each.title)]
+        said = [fold_to_index_text(_scalars(text)) for text in (each.around, each.title)]
         # Most texts are indexed unchanged: SQLite folds simple cases and accents itself.
         is_simple = fold(shown) == shown.lower()
-        said += [apart(shown), ""] if is_simple else [indexed(shown), shown]
-        said.insert(3, indexed(parts(f"{_scalars(each.title)} {shown}")))
+        said += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
+        said.insert(3, fold_to_index_text(word_parts(f"{_scalars(each.title)} {shown}")))
         db.execute(
             "INSERT INTO texts (rowid, around, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)", (passage, *said)
         )
@@ -680,10 +680,10 @@ def _search(
 
 
 def _words_of(db: sqlite3.Connection, passage: int) -> str:
-    from octavo.api.searchable import together
+    from octavo.api.searchable import from_index_text
 
     row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
-    return together(row[0]) if row is not None else ""
+    return from_index_text(row[0]) if row is not None else ""
 
 
 def _first(db: sqlite3.Connection, space: str, change: str, thread: str) -> tuple[str, str, str, str] | None:
@@ -722,7 +722,7 @@ def _pages(space: str, db: sqlite3.Connection) -> tuple[PageName, ...]:
 
 
 def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-    from octavo.api.searchable import together
+    from octavo.api.searchable import from_index_text
 
     rows = db.execute(
         "SELECT space, change_request, thread, iif(shown = '', words, shown) FROM documents JOIN passages ON passages.document = documents.id"
@@ -734,5 +734,5 @@ def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[st
         if (at := places.get((space, change))) is None:
             at = ChangeRequestRef(space_id=space, change_request_id=change) if change else SpaceRef(space_id=space)
             places[space, change] = at
-        found[at, thread] = (*found.get((at, thread), ()), together(words))
+        found[at, thread] = (*found.get((at, thread), ()), from_index_text(words))
     return found

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from octavo.api import safety
 from octavo.api.folding import FoldedText, Range, fold
-from octavo.api.searchable import SIGNED, apart, diagram_labels, mention, part_starts, whole_mention
+from octavo.api.searchable import SIGNED, diagram_labels, encode_mention, end_after_mention, part_starts, to_index_text
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
 PIECE = 4000
@@ -81,7 +81,7 @@ class SearchTerms:
             at = 0
             while match := pattern.search(bare, at):
                 start, end = match.span()
-                stands = folded.within(places[start], places[end - 1] + 1)
+                stands = folded.original_range(places[start], places[end - 1] + 1)
                 begins = stands.start in starts or not _goes_on(bare, start)
                 if begins and (may_go_on or stands.end in starts or not _goes_on(bare, end)):
                     found.append(stands)
@@ -120,7 +120,7 @@ class SearchTerms:
         if start:  # start at the beginning of a word, if possible
             space = text.find(" ", start, first)
             start = space + 1 if space >= 0 else start
-        end = whole_mention(text, min(len(text), start + length))
+        end = end_after_mention(text, min(len(text), start + length))
         head, tail = "…" if start else "", "…" if end < len(text) else ""
         shift = len(head) - start
         return f"{head}{text[start:end]}{tail}", tuple(
@@ -145,7 +145,7 @@ def _goes_on(bare: str, at: int) -> bool:
 
 
 def _phrase(word: str, may_go_on: bool) -> str:
-    quoted = '"' + apart(word).replace('"', '""') + '"'
+    quoted = '"' + to_index_text(word).replace('"', '""') + '"'
     return f"{quoted} OR {quoted}*" if may_go_on else quoted
 
 
@@ -278,7 +278,7 @@ def _words(line: str) -> str:
         return ""
     line = _MARKER.sub("", line)
     line = _LINK.sub(_said_by_link, line)
-    line = _MENTION.sub(lambda found: f" {mention(unescape(found[1]))} ", line)
+    line = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", line)
     line = _TAG.sub(lambda tag: f" {' '.join(_SAID_IN_TAG.findall(tag[0]))} ", line)
     line = _MARKS.sub("", line).replace("|", " ") if not line.isspace() else ""
     # Character references are decoded only now, and must be sanitized like other text.
@@ -291,5 +291,5 @@ def _said_by_link(found: re.Match[str]) -> str:
     path = unquote(address.partition("#")[0])
     repeats = ("/" in said or "." in said) and said in (address, path, path.rpartition("/")[2])
     if not is_picture and address and "://" not in address and (title == "mention" or repeats):
-        return mention(address)
+        return encode_mention(address)
     return said

@@ -30,7 +30,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from octavo.api.errors import ApiError, LocalFailure, NotSent
 from octavo.api.operation import ListPage, Operation
-from octavo.api.urgency import asked_for
+from octavo.api.urgency import with_urgency
 from octavo.api.wire import encode
 from octavo.concurrency import Tasks
 from octavo.data.observers import Observers
@@ -442,7 +442,7 @@ class Syncer(Generic[R]):
 
     async def _run(self, flight: Flight) -> None:
         try:
-            with asked_for(partial(self.queue.is_urgent, flight.url)):
+            with with_urgency(partial(self.queue.is_urgent, flight.url)):
                 response = await self._read(flight.op, flight.min_items)
         except ApiError as error:
             if self.queue.flights.get(flight.url) is flight:

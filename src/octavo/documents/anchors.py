@@ -1,71 +1,61 @@
-"""Anchors: the names by which links point to headings."""
+"""Anchors of headings: the fragment of a URL that links to a heading."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
 
 from octavo.api.folding import fold
+from octavo.documents.blocks import Heading
 
-_DROPPED = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
-_JOINED = re.compile(r"[^\w.]+")
+_PUNCTUATION = re.compile(r"['’‘\"“”`*(){}\[\]<>!?,:;=+#@$%^~|\\…]+")
+_SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _WORDS = re.compile(r"[^\W_]+")
-_LONGEST = 1_000
-"""Characters of a title that become its anchor."""
-_REPEATED = re.compile(r"-\d+\Z")
-
-
-class HasAnchor(Protocol):
-    """A heading, or anything else that a link can name."""
-
-    @property
-    def anchor(self) -> str: ...
-
-
-Heading = TypeVar("Heading", bound=HasAnchor)
+_MAX_TITLE = 1_000
+"""Number of characters of a title that are used for its anchor."""
+_NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 
 
 def slug(title: str) -> str:
-    """Return the anchor of a heading: lower case, `&` as `and`, no punctuation, hyphens between words, `id-` before a digit."""
-    decomposed = unicodedata.normalize("NFKD", title[:_LONGEST]).lower().replace("&", "and")
+    """Return the anchor of a heading: lower case, hyphens between words, `id-` before a digit, no punctuation."""
+    decomposed = unicodedata.normalize("NFKD", title[:_MAX_TITLE]).lower().replace("&", "and")
     plain = unicodedata.normalize("NFC", _LATIN_MARK.sub("", decomposed))
-    joined = _JOINED.sub("-", _DROPPED.sub("", plain)).strip("-.")
+    joined = _SEPARATORS.sub("-", _PUNCTUATION.sub("", plain)).strip("-.")
     return f"id-{joined}" if joined[:1].isdigit() else joined
 
 
 def is_anchor_of(title: str, anchor: str) -> bool:
-    """Whether `anchor` is one that a heading with `title` is given, whatever other headings the page has."""
+    """Return whether a heading with `title` can have `anchor`, also if several headings have that title."""
     own = slug(" ".join(title.split())) or "section"
-    return any(match_anchor(each, [own]) is not None for each in (anchor, _REPEATED.sub("", anchor)))
+    return any(match_anchor(each, [own]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
 
 class Anchors:
-    """The anchors given out on one page: the second of a name is `name-1`, the third `name-2`."""
+    """Unique anchors of one page: the second heading with an anchor `name` gets `name-1`, the third `name-2`."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._used: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def take(self, title: str, own: str | None = None) -> str:
-        """Return an anchor for a heading: its `own` if it has one, or else a new one from its title."""
+    def assign(self, title: str, own: str | None = None) -> str:
+        """Return a unique anchor for a heading: the explicit anchor `own`, or one made from the title."""
         wanted = own or slug(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
-        while anchor in self._given:
+        while anchor in self._used:
             number += 1
             anchor = f"{wanted}-{number}"
         self._next[wanted] = number
-        self._given.add(anchor)
+        self._used.add(anchor)
         return anchor
 
 
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor that a link to `wanted` leads to, or None if there is none.
+    """Return the anchor that a link to `wanted` leads to. None if there is none.
 
-    The same anchor comes first, then one that differs in punctuation, case and accents, then one that also differs in the
-    word `and`, which some programs write for `&` and others leave out.
+    An identical anchor wins. The next choice differs in punctuation, case and accents only. The last choice also
+    differs in the word `and`, which some programs write for `&` and others leave out.
     """
     known = list(anchors)
     if wanted in known:
@@ -79,7 +69,7 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
 
 
 def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
-    """Return the first heading that a link to `wanted` leads to, as `match` has it."""
+    """Return the first heading that a link to `wanted` leads to, as `match_anchor` decides. None if there is none."""
     by_anchor: dict[str, Heading] = {}
     for heading in headings:
         by_anchor.setdefault(heading.anchor, heading)
@@ -88,6 +78,6 @@ def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
 
 
 def _comparison_key(anchor: str, *, without_and: bool) -> str:
-    """Return the letters and digits of an anchor, in the form in which anchors are compared."""
+    """Return the letters and digits of an anchor, without case and accents."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
     return "".join(word for word in _WORDS.findall(plain) if not (without_and and word == "and"))

@@ -1,4 +1,4 @@
-"""From drafts to blocks: what belongs together is joined, what wraps goes, and every block gets its key."""
+"""The last step of the parser: turns the draft blocks of a page into blocks with keys and anchors."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
 _CAPTIONED = frozenset({"content-ref", "openapi", "embed", "file"})
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _MAX_TITLE = 2_000
-"""Characters of a heading that its title has."""
-_BREAKS = str.maketrans("\n\t", "  ")
+"""Number of characters of a heading that are used for its title."""
+_CONTROL_TO_SPACE = str.maketrans("\n\t", "  ")
 _SLICE_LENGTH = 8192
-"""Characters of a text whose words are told apart at a time."""
+"""Number of characters whose white space is normalized in one step."""
 
 
 def finalize_blocks(root: DraftBlock) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
-    """The blocks of a page whose tree is complete, and the headings among them."""
-    sealer = BlockFinalizer()
-    return tuple(sealer.take(root.children)), tuple(sealer.headings)
+    """Return the blocks of a page whose draft tree is complete, and the headings among them."""
+    finalizer = BlockFinalizer()
+    return tuple(finalizer.finalize(root.children)), tuple(finalizer.headings)
 
 
-def _folded(draft: DraftBlock) -> DraftBlock:
-    """The draft, with what is in it folded."""
+def _fold_children(draft: DraftBlock) -> DraftBlock:
     draft.children = [folded for child in draft.children for folded in _fold(child)]
     if draft.kind != "expandable":
         for child in draft.children:
@@ -41,9 +40,9 @@ def _folded(draft: DraftBlock) -> DraftBlock:
 
 
 def _fold(draft: DraftBlock) -> list[DraftBlock]:
-    """What a draft becomes: itself, others, or nothing."""
+    """Return the drafts that replace a draft: the draft itself, others, or none."""
     folder = _FOLDERS.get(draft.kind) or (_fold_series if draft.kind in _CHILD_OF else None)
-    folded = _folded(draft)
+    folded = _fold_children(draft)
     return folder(folded) if folder else [folded]
 
 
@@ -52,7 +51,7 @@ def _fold_paragraph(draft: DraftBlock) -> list[DraftBlock]:
     images = [run for run in runs if run.kind == "image"]
     only_images = images and all(run.kind in ("image", "break") or not run.text.strip() for run in runs)
     if only_images and not any(run.attrs.get("size") == "line" for run in images):
-        return [_figure(draft, images)]
+        return [_figure_draft(draft, images)]
     return [draft] if runs else []
 
 
@@ -60,24 +59,24 @@ def _fold_figure(draft: DraftBlock) -> list[DraftBlock]:
     images = [run for run in draft.runs if run.kind == "image"]
     other = trim_runs([run for run in draft.runs if run.kind != "image"])
     caption = draft.children[0].runs if draft.children else ()
-    rest = [DraftBlock("paragraph", runs=other, first=draft.first, last=draft.last)] if other else []
+    texts = [DraftBlock("paragraph", runs=other, first=draft.first, last=draft.last)] if other else []
     if not images:
         loose = DraftBlock("paragraph", runs=caption, first=draft.first, last=draft.last)
-        return [*rest, loose] if caption else rest
-    figure = _figure(draft, images)
+        return [*texts, loose] if caption else texts
+    figure = _figure_draft(draft, images)
     figure.children[-1].runs = caption
-    return [figure, *rest]
+    return [figure, *texts]
 
 
-def _figure(draft: DraftBlock, images: list[Run]) -> DraftBlock:
+def _figure_draft(draft: DraftBlock, images: list[Run]) -> DraftBlock:
     attrs: dict[str, Any] = {}
     for name in ("align", "frame", "full_width"):
         if name in draft.attrs:
             attrs[name] = draft.attrs[name]
-    return DraftBlock("figure", attrs, [_image(run, draft) for run in images], first=draft.first, last=draft.last)
+    return DraftBlock("figure", attrs, [_image_draft(run, draft) for run in images], first=draft.first, last=draft.last)
 
 
-def _image(run: Run, draft: DraftBlock) -> DraftBlock:
+def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
     attrs = dict(run.attrs)
     if run.text:
         attrs["alt"] = run.text
@@ -90,12 +89,12 @@ def _fold_heading(draft: DraftBlock) -> list[DraftBlock]:
     rest = [child for child in draft.children if child.kind not in ("paragraph", "figure")]
     for child in draft.children:
         if child.kind == "paragraph":
-            draft.runs = _joined(draft.runs, child.runs)
+            draft.runs = _join_lines(draft.runs, child.runs)
         elif child.kind == "figure":
             rest.append(child)
     draft.children = []
-    written = not draft.exact and draft.runs and draft.runs[-1].kind == "text"
-    if written and (own := _OWN_ID.search(draft.runs[-1].text)):
+    ends_with_text = not draft.is_exact and draft.runs and draft.runs[-1].kind == "text"
+    if ends_with_text and (own := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", own[1])
         last = draft.runs[-1]
         draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: own.start()])])
@@ -138,11 +137,11 @@ def _fold_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _fold_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """The title of an expandable, which takes it. Elsewhere it is a paragraph."""
+    """Return a title for the expandable around it. Outside of an expandable, the title becomes a paragraph."""
     rest = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
-            draft.runs = _joined(draft.runs, child.runs)
+            draft.runs = _join_lines(draft.runs, child.runs)
         else:
             rest.append(child)
     title = DraftBlock("title", runs=draft.runs, first=draft.first, last=draft.last)
@@ -153,7 +152,7 @@ def _fold_captioned(draft: DraftBlock) -> list[DraftBlock]:
     rest = []
     for child in draft.children:
         if child.kind == "paragraph":
-            draft.runs = _joined(draft.runs, child.runs)
+            draft.runs = _join_lines(draft.runs, child.runs)
         else:
             rest.append(child)
     caption = draft.attrs.pop("caption", "")
@@ -164,7 +163,7 @@ def _fold_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _fold_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Tabs hold nothing but tabs: what stands between them goes to the one before. So do steps, columns, updates."""
+    """Keep only children of the expected kind, such as tabs in `tabs`. Other children move into the child before them."""
     wanted = _CHILD_OF[draft.kind]
     kept: list[DraftBlock] = []
     for child in draft.children:
@@ -192,7 +191,13 @@ def _fold_list(draft: DraftBlock) -> list[DraftBlock]:
 
 def _fold_item(draft: DraftBlock) -> list[DraftBlock]:
     first = draft.children[0] if draft.children else None
-    if first is None or draft.exact or first.kind != "paragraph" or first.runs[0].kind != "text" or first.runs[0].link:
+    if (
+        first is None
+        or draft.is_exact
+        or first.kind != "paragraph"
+        or first.runs[0].kind != "text"
+        or first.runs[0].link
+    ):
         return [draft]
     run = first.runs[0]
     if task := _TASK.match(run.text):
@@ -225,34 +230,34 @@ _FOLDERS: dict[str, Callable[[DraftBlock], list[DraftBlock]]] = {
 }
 
 
-def _joined(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, ...]:
+def _join_lines(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, ...]:
     return (*first, Run("\n", kind="break"), *second) if first and second else first or second
 
 
 class BlockFinalizer:
-    """Turns the drafts of a page, as they come, into blocks, and gives out keys and anchors."""
+    """Turns the drafts of a page into blocks, part by part, and assigns keys and anchors."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
-        self._given: dict[str, int] = {}
+        self._key_counts: dict[str, int] = {}
         self._anchors = Anchors()
 
-    def take(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """The blocks that finished drafts of the top level become."""
-        top = _folded(DraftBlock("document", children=list(drafts)))
-        return [self._sealed(draft)[0] for draft in top.children]
+    def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
+        """Return the blocks for finished drafts of the top level."""
+        top = _fold_children(DraftBlock("document", children=list(drafts)))
+        return [self._finalize(draft)[0] for draft in top.children]
 
     def _key(self, digest: str, own: str) -> str:
-        """The key the platform gave a block, unless another block has it, or else one by its content."""
-        if _KEY.fullmatch(own) and own not in self._given:
-            self._given[own] = 1
+        """Return the platform's key of the block, or one made from its content if that is missing or used."""
+        if _KEY.fullmatch(own) and own not in self._key_counts:
+            self._key_counts[own] = 1
             return own
-        number = self._given.get(digest, 0) + 1
-        self._given[digest] = number
+        number = self._key_counts.get(digest, 0) + 1
+        self._key_counts[digest] = number
         return digest if number == 1 else f"{digest}-{number}"
 
-    def _sealed(self, draft: DraftBlock) -> tuple[Block, str]:
-        children = [self._sealed(child) for child in draft.children]
+    def _finalize(self, draft: DraftBlock) -> tuple[Block, str]:
+        children = [self._finalize(child) for child in draft.children]
         digest = _digest(draft, children[0][1] if children else "")
         blocks = tuple(block for block, _ in children)
         lines = _lines(draft, blocks)
@@ -263,36 +268,35 @@ class BlockFinalizer:
             text_line = max(lines[0], draft.text_line)
             return Block(draft.kind, attrs, blocks, draft.runs, draft.text, lines, key, text_line), digest
         title = " ".join(plain_text(draft.runs)[:_MAX_TITLE].split())
-        draft.attrs["id"] = self._anchors.take(title, draft.attrs.get("id"))
+        draft.attrs["id"] = self._anchors.assign(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
-        said = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
-        title = " ".join(
-            plain_text(said)[:_MAX_TITLE].split()
-        )  # the marks of notes say nothing where the notes are not
+        # The mark of a footnote is meaningless in an outline, which shows no footnotes.
+        visible = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
+        title = " ".join(plain_text(visible)[:_MAX_TITLE].split())
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
         return heading, digest
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """The lines of a draft, and of the blocks in it. What begins or ends with one of these shares its numbers: a page of
-    a megabyte has as many of them as blocks."""
+    """Return the line range of a draft, which includes its blocks. Equal tuples are shared: a page of a megabyte would
+    otherwise hold one more tuple for each block."""
     if not blocks:
         return draft.first, max(draft.last, draft.first + 1)
-    opened, (_, ended) = blocks[0].lines, blocks[-1].lines
-    first = opened[0] if opened[0] == draft.first else draft.first
-    last = max(ended, draft.last, first + 1)
-    return opened if opened == (first, last) else (first, last)
+    first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
+    first = first_lines[0] if first_lines[0] == draft.first else draft.first
+    last = max(last_line, draft.last, first + 1)
+    return first_lines if first_lines == (first, last) else (first, last)
 
 
 def _single_line(value: Any) -> Any:
-    """What is said of a block, with blanks where a text of it has lines and tabs."""
+    """Return an attribute with spaces in place of line breaks and tabs."""
     if isinstance(value, str):
-        return value if value.isprintable() else value.translate(_BREAKS)
+        return value if value.isprintable() else value.translate(_CONTROL_TO_SPACE)
     return tuple(map(_single_line, value)) if type(value) is tuple else value
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """What tells a block from others: of a leaf its words, of a container its title and what it opens with."""
+    """Return a hash for the key: of the words of a leaf, or of the title and first child of a container."""
     attrs = draft.attrs
     own = draft.text or plain_text(draft.runs)
     if not own:
@@ -300,24 +304,26 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
         own = next((value for value in given if isinstance(value, str) and value), "")
     if not own and "columns" in attrs:
         own = " ".join(plain_text(column.title) for column in attrs["columns"])
-    alone = own and not first_child and not own.isspace()
+    is_text_only = own and not first_child and not own.isspace()
     digest = blake2b(digest_size=6)
-    for piece in _normalized_text(own) if alone else (f"{draft.kind}\0", *_normalized_text(own), f"\0{first_child}"):
+    for piece in (
+        _normalized_text(own) if is_text_only else (f"{draft.kind}\0", *_normalized_text(own), f"\0{first_child}")
+    ):
         digest.update(piece.encode("utf-8", "replace"))
     return digest.hexdigest()
 
 
 def _normalized_text(text: str) -> Iterator[str]:
-    """`text` with one space where it has white space, in pieces: a word in a list takes ten times the memory that it takes
-    in the text."""
+    """Yield `text` in pieces, with each run of white space as one space. A list of the words would take ten times the
+    memory of the text."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return
-    start = said = 0
+    start = count = 0
     while start < len(text):
         end = text.find("\n", start + _SLICE_LENGTH)
         end = end if end >= 0 else len(text)
         if piece := " ".join(text[start:end].split()):
-            yield f" {piece}" if said else piece
-            said += 1
+            yield f" {piece}" if count else piece
+            count += 1
         start = end

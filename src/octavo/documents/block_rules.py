@@ -1,4 +1,4 @@
-"""Rules of the block parser: tags, tables, fences and formulas of platform markdown, and HTML over blank lines."""
+"""Rules of the block parser: platform tags, tables, fences, formulas, and HTML that spans blank lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from octavo.documents.tag_blocks import is_known_tag
 from octavo.documents.tags import Tag, TagScanner
 
 MAX_BLOCK_DEPTH = 32
-"""Below this many nested lists, items and quotes the source is shown as it is."""
+"""Number of nested lists, items and quotes. Deeper levels are shown as source."""
 _MAX_FORMULA_LINES = 200
 _FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
-_CODE_IN_A_LINE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
+_ONE_LINE_CODE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
 
 
 def depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -31,17 +31,17 @@ def depth_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _push_source(state: StateBlock, start: int, end: int, why: str) -> None:
+def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
     token = state.push("code_block", "code", 0)
     token.content = state.getLines(start, end, state.blkIndent, True)
     token.map = [start, end]
     token.meta = {"source": True}
-    state.env["diagnostics"].append(Diagnostic(start, why))
+    state.env["diagnostics"].append(Diagnostic(start, message))
     state.line = end
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Tables as they are everywhere, but that cells beyond the last column stay in it: nobody meant them to go."""
+    """Parse a table. Unlike in standard Markdown, the last cell includes the text of surplus cells."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -54,7 +54,7 @@ def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if not table(state, start, limit, False):
         return False
     if state.line == limit < end and not state.isEmpty(limit):
-        _rest_of_table(state, limit, end)
+        _push_rest_of_table(state, limit, end)
     columns = 0
     for token in state.tokens[first:]:
         if token.type == "th_open":
@@ -72,8 +72,8 @@ def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _rest_of_table(state: StateBlock, start: int, end: int) -> None:
-    """The rows of a table that are too many to be laid out."""
+def _push_rest_of_table(state: StateBlock, start: int, end: int) -> None:
+    """Show the rows after the row limit of a table as source."""
     last = start
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
         last += 1
@@ -110,7 +110,7 @@ def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Take what stands in a tag that the platform does not know and that names a language: code, as plugins write it."""
+    """Parse an unknown tag with a `lang` argument, which plugins write, as code. Returns False for other tags."""
     if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].after(f"end{tag.name}", tag.end)
@@ -119,15 +119,15 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     last = bisect_right(state.eMarks, opening, line)
     if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
         return False
-    again = _reopened_line(state, tag, opening)
-    last = again if again >= 0 else last
+    reopened = _reopened_line(state, tag, opening)
+    last = reopened if reopened >= 0 else last
     token = state.push("fence", "code", 0)
-    token.info, token.map = tag.arguments["lang"], [start, last if again >= 0 else last + 1]
+    token.info, token.map = tag.arguments["lang"], [start, last if reopened >= 0 else last + 1]
     end_of_code = last
     while state.isEmpty(end_of_code - 1):
         end_of_code -= 1
     token.content = state.getLines(line + 1, end_of_code, state.sCount[start], True)
-    if again < 0:
+    if reopened < 0:
         _push_rest(state, closing.end, last)
         last += 1
     state.line = last
@@ -135,7 +135,7 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """The line that begins with another tag of this name before it is closed, or -1: its own end was forgotten."""
+    """Return the line on which an unclosed tag opens again before `end`, or -1."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].at(position)
@@ -147,7 +147,7 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
-    """What stands behind a tag on its line: more tags, and words."""
+    """Parse the text after a tag on the same line: more tags, then a paragraph."""
     scanner: TagScanner = state.env["tags"]
     while True:
         line_end = state.eMarks[line]
@@ -163,26 +163,26 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
 
 
 def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
-    """Take the code whose fence stands behind a tag on its line, as if it began there."""
+    """Parse a code fence that begins on the line of a tag, after the tag. Returns False if there is none."""
     while state.src.startswith((" ", "\t"), position):
         position += 1
     if not state.src.startswith(("```", "~~~"), position):
         return False
-    if code := _CODE_IN_A_LINE.fullmatch(state.src, position, state.eMarks[line]):
+    if code := _ONE_LINE_CODE.fullmatch(state.src, position, state.eMarks[line]):
         token = state.push("fence", "code", 0)
         token.content, token.map = code[2].strip() + "\n", [line, line + 1]
         _push_rest(state, code.end(2) + len(code[1]), line)
         state.line = line + 1
         return True
-    begins = state.bMarks[line], state.tShift[line], state.sCount[line]
+    line_start = state.bMarks[line], state.tShift[line], state.sCount[line]
     state.bMarks[line], state.tShift[line], state.sCount[line] = position, 0, state.blkIndent
     is_taken = fence_rule(state, line, end, False)
-    state.bMarks[line], state.tShift[line], state.sCount[line] = begins
+    state.bMarks[line], state.tShift[line], state.sCount[line] = line_start
     return is_taken
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Code in a fence, which closes where an end tag stands behind the closing fence too."""
+    """Parse fenced code. A closing fence is also accepted with an end tag after it on the same line."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
     is_code = fence(state, start, end, silent)
@@ -228,7 +228,7 @@ def math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         if following == len(ends):
             return False
         if ends[following] > len(state.src):
-            state.env["window"].is_short = True
+            state.env["window"].is_incomplete = True
             return False
         last = bisect_right(state.eMarks, ends[following], start, end)
         if not start < last < min(end, start + _MAX_FORMULA_LINES):
@@ -244,29 +244,29 @@ def math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-_START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
+_TAG_START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
 _ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
-# What many pages do not need is compiled when it is needed first: it takes a millisecond.
+# Compiled on first use: compiling takes a millisecond, and many pages need no such pattern.
 _ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
 _MAX_LINE_LENGTH = 4000
 
-_BLOCK = (
+_BLOCK_ELEMENTS = (
     "address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|div|dl|dt|fieldset|"
     "figcaption|figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|nav|noframes|ol|"
     "optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul|"
     "picture|source|video|audio|svg|pre|script|style"
 )
 _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
-"""Elements read to their closing tag, and how many lines that may take."""
+"""HTML elements that are read until their closing tag, and the maximum number of lines until then."""
 
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
-"""A tag behind the end of an element, on one line with it."""
+"""A platform tag after the closing tag of an element, on the same line."""
 _STANDALONE = re.compile("details|summary|div|center|picture|hr|p|h[1-6]|section|article|blockquote")
 _MAX_COMMENT_LINES = 4000
 
 
 def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """The rule for blocks of HTML."""
+    """Parse a block of HTML."""
     position, line_end = state.bMarks[start] + state.tShift[start], state.eMarks[start]
     if not state.src.startswith("<", position) or state.is_code_block(start):
         return False
@@ -277,13 +277,13 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     elif state.src.startswith(("<?", "<!"), position):
         after = start + 1
     else:
-        match = _START.match(state.src, position, line_end)
+        match = _TAG_START.match(state.src, position, line_end)
         if not match:
             return False
         if state.env["placeholders"].end_at(state.src, position) is not None:
             return False
         name = match[1].lower()
-        if not re.fullmatch(_BLOCK, name) and (silent or not _is_one_tag(state.src[position:line_end])):
+        if not re.fullmatch(_BLOCK_ELEMENTS, name) and (silent or not _is_one_tag(state.src[position:line_end])):
             return False
         if silent:
             return True
@@ -299,7 +299,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _push_text(state: StateBlock, words: str, line: int) -> None:
-    """What stands behind HTML on its last line as a paragraph of its own: the tag in it would be words of the HTML."""
+    """Add a paragraph for the text after HTML on its last line. Otherwise a platform tag there would become HTML text."""
     state.push("paragraph_open", "p", 1).map = [line, line + 1]
     inline = state.push("inline", "", 0)
     inline.content, inline.map, inline.children = words, [line, line + 1], []
@@ -311,9 +311,9 @@ def _is_one_tag(line: str) -> bool:
 
 
 def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
-    """The line after the stretch that begins with a tag called `name`."""
-    opens = state.src[position + 1] != "/"
-    if opens and name in _WHOLE_ELEMENTS:
+    """Return the line after the HTML that begins with a tag called `name`."""
+    is_opening = state.src[position + 1] != "/"
+    if is_opening and name in _WHOLE_ELEMENTS:
         after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
         if after is not None:
             return after
@@ -327,11 +327,11 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
     return line
 
 
-def _line_after(state: StateBlock, sought: str, position: int, start: int, end: int, limit: int) -> int | None:
-    """The line after the one that holds `sought`, of nested tables the outermost."""
+def _line_after(state: StateBlock, text: str, position: int, start: int, end: int, limit: int) -> int | None:
+    """Return the line after the one with `text`, for tables after the outermost one. None if not found."""
     finder: TextFinder = state.env["finder"]
-    nests = sought == "</table"
-    found = finder.end_of("table", position + 1)[0] if nests else finder.after(sought, position)
+    is_table = text == "</table"
+    found = finder.end_of("table", position + 1)[0] if is_table else finder.after(text, position)
     if found >= len(state.src):
         return None
     line = bisect_left(state.eMarks, found, start, end)

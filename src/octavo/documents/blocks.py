@@ -1,8 +1,8 @@
-"""What a page is made of: a tree of blocks, with runs of text in its leaves.
+"""The block tree of a page: blocks, and runs of text in the leaf blocks.
 
-`attrs` holds only what the source says, under the names below: read an attribute with `attrs.get`. Its texts are lines, but
-for those of `arguments`. A block has runs or children or text as its row says, and never others. Texts of `runs` are as
-they are shown, `text` is exact.
+`attrs` holds only attributes that the source sets, under the names below. Read them with `attrs.get`. Values are
+single lines, except in `arguments`. Each kind of block has runs, children or text as its row says, and nothing else.
+The text of `runs` is as displayed, with escapes resolved. `text` is exactly as in the source.
 
 | kind          | attrs                                                   | runs, text, children                       |
 |---------------|---------------------------------------------------------|--------------------------------------------|
@@ -21,11 +21,11 @@ they are shown, `text` is exact.
 | table         | columns (Column...), header_hidden, header_sticky,      | children: row                              |
 |               | full_width, search                                      |                                            |
 | row           | head (a further head row)                               | children: cell, one per column at most     |
-| cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are divided by breaks,  |
+| cell          | value (bool of a checkbox, int of a rating), colspan,   | runs: blocks in it are separated by breaks,|
 |               | rowspan                                                 | items begin with a bullet                  |
 | cards         | columns, size (medium, large), titles_hidden,           | children: card                             |
 |               | full_width                                              |                                            |
-| card          | target, cover, cover_dark (addresses)                   | children: cell, one per column at most,    |
+| card          | target, cover, cover_dark (URLs)                        | children: cell, one per column at most,    |
 |               |                                                         | also of hidden columns                     |
 | hint          | style (info success warning danger), icon               | children: any block; a first heading titles|
 | tabs          |                                                         | children: tab                              |
@@ -44,38 +44,38 @@ they are shown, `text` is exact.
 |               | drawing                                                 |                                            |
 | file          | src                                                     | runs: its caption                          |
 | embed         | url, full_width, html (iframe, video, audio)            | runs: its caption                          |
-| content-ref   | url                                                     | runs: the words of the source, a fallback  |
-| openapi       | variant (operation schemas webhook file), spec, src,    | runs: the words of the source, a fallback; |
-|               | path, method, name, schemas (names...), grouped,        | children: blocks within, seldom any        |
+| content-ref   | url                                                     | runs: fallback text from the source        |
+| openapi       | variant (operation schemas webhook file), spec, src,    | runs: fallback text from the source;       |
+|               | path, method, name, schemas (names...), grouped,        | children: blocks inside, rarely any        |
 |               | expanded, full_width                                    |                                            |
 | api-method    | method, path, host, summary                             | children: api-section, api-parameter,      |
 |               |                                                         | api-response, any block                    |
 | api-section   | name (description, headers, path-parameters, ...)       | children: any block                        |
 | api-parameter | name, type, in, required                                | children: any block                        |
 | api-response  | status, description                                     | children: any block                        |
-| include       | target                                                  | children: what it includes, where a server |
-|               |                                                         | put that in its place                      |
+| include       | target                                                  | children: the included blocks, if a server |
+|               |                                                         | inserted them                              |
 | if            | expression                                              | children: any block, else last             |
 | else          | expression (of an else-if)                              | children: any block                        |
 | integration   | name, arguments (names to texts)                        | text: its `content`; children: any block   |
 | conflict      |                                                         | children: side                             |
-| side          | name (what the marker names: main, #12)                 | children: any block                        |
+| side          | name (from the marker: main, #12)                       | children: any block                        |
 | footnotes     |                                                         | children: footnote                         |
 | footnote      | label                                                   | children: any block                        |
 | unknown       | name, arguments (names to texts)                        | children: any block                        |
 
 | run        | text              | attrs                                                  | link                       |
 |------------|-------------------|--------------------------------------------------------|----------------------------|
-| text       | words             | color, background (names, `$names` or CSS colours)     | address, if it is a link   |
-| code       | words             |                                                        | address, if it is a link   |
+| text       | words             | color, background (names, `$names` or CSS colours)     | URL, if it is a link       |
+| code       | words             |                                                        | URL, if it is a link       |
 | math       | LaTeX             |                                                        |                            |
-| image      | alternative text  | src, dark, width, height, size, title                  | where a click on it leads  |
-| icon       |                   | name (`github`, without a prefix)                      | address, if it is a link   |
-| emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | address, if it is a link   |
-| mention    | words of the link |                                                        | address                    |
-| button     | its label         | style (primary, secondary), icon, action, query,       | address, if it has one     |
+| image      | alternative text  | src, dark, width, height, size, title                  | target of a click          |
+| icon       |                   | name (`github`, without a prefix)                      | URL, if it is a link       |
+| emoji      | the character     | code (as written: `rocket`, `1f4a1`)                   | URL, if it is a link       |
+| mention    | words of the link |                                                        | URL                        |
+| button     | its label         | style (primary, secondary), icon, action, query,       | URL, if it has one         |
 |            |                   | disabled                                               |                            |
-| footnote   | its mark or words | label; inline (True: the words are the annotated ones) |                            |
+| footnote   | mark or words     | label; inline (True: the words are annotated)          |                            |
 | break      | a line feed       |                                                        |                            |
 | expression | the expression    |                                                        |                            |
 """
@@ -87,17 +87,19 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
-"""The attributes of a block or run that has none."""
+"""The attributes of a block or run without attributes."""
 NO_MARKS: frozenset[str] = frozenset()
 
 Role = Literal["any length", "frame", "opened", "series", "part", "grid"]
-"""What a block that others stand in is where pages are compared:
-- any length: one of its kind may have changed into another however much longer;
-- frame: a reader looks into it, and what is in it may have been elsewhere;
-- opened: one that did not change, but holds a thread, is shown only around that;
-- series: it is seen by what is in it, and has no name of its own;
-- part: one of a series or grid, which is known again however short it is;
-- grid: rows of cells."""
+"""Properties of block kinds with children, which the comparison of pages uses:
+
+- any length: a block can match one of the same kind whose length is very different;
+- frame: blocks can move into and out of the container;
+- opened: an unchanged container with a thread is shown only around the thread;
+- series: the container has no name of its own, and readers see only its parts;
+- part: an element of a series or grid, which can match a moved part even if it is short;
+- grid: rows of cells.
+"""
 ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "frame", "opened", "series")),
     **dict.fromkeys(("quote", "hint", "expandable", "column"), ("any length", "frame", "opened")),
@@ -112,23 +114,23 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
     **dict.fromkeys(("side", "footnote", "figure", "prompt", "include", "openapi", "integration"), ()),
     **dict.fromkeys(("api-method", "api-section", "api-parameter", "api-response"), ()),
 }
-"""Those of each kind of block that has children."""
+"""The roles of each kind of block with children."""
 
 
 class Run(NamedTuple):
-    """A stretch of text that looks the same throughout."""
+    """A stretch of text with one format."""
 
     text: str
     marks: frozenset[str] = NO_MARKS
-    """bold, italic, strike, code, kbd, sub, sup, underline, mark."""
+    """Any of bold, italic, strike, code, kbd, sub, sup, underline and mark."""
     link: str | None = None
-    """The address as it is written: percent-encoded parts stay encoded."""
+    """The link target as written: percent encoding is not resolved."""
     kind: str = "text"
     attrs: Mapping[str, Any] = NO_ATTRS
 
 
-class Column(NamedTuple):
-    """A column of a table or of cards. `width` is in pixels; `options` gives the labels of a select by id."""
+class TableColumn(NamedTuple):
+    """A column of a table or of cards. `width` is in pixels, `options` maps the ids of a select to its labels."""
 
     title: tuple[Run, ...] = ()
     type: str = "text"
@@ -136,13 +138,13 @@ class Column(NamedTuple):
     width: int | None = None
     hidden: bool = False
     role: str | None = None
-    """What a hidden column of cards is for: target, cover, cover-dark."""
+    """The purpose of a hidden column of cards: target, cover or cover-dark."""
     max: int = 5
     options: Mapping[str, str] = NO_ATTRS
 
 
 class Block(NamedTuple):
-    """A part of a page, as the table above says."""
+    """A block of a page, as the table in the module docstring defines."""
 
     kind: str
     attrs: Mapping[str, Any] = NO_ATTRS
@@ -150,40 +152,40 @@ class Block(NamedTuple):
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """Where it stands in the source: first line and the line after its last, counted from 0. Without source (0, 1)."""
+    """Line range in the source: first line and the line after the last, counted from 0. Without source (0, 1)."""
     key: str = ""
-    """Names the block within its page: as the platform does in its JSON, or else by content. Then it stays while blocks
-    around it come and go: a leaf is known by its words, a container by its title and what it opens with; the n-th with
-    the same ones has `-n` appended."""
+    """Identifies the block within its page: the platform's key from JSON, or else a hash of the content. The hash of a
+    leaf covers its words, the hash of a container its title and first child, so other edits do not change the key.
+    Repeated keys get the suffix `-2`, `-3` and so on."""
     text_line: int = 0
-    """The line of the source that `text` begins on, counted from 0: fences and tags may stand before it."""
+    """The source line on which `text` begins, counted from 0. Fences and tags can precede it."""
 
     def plain(self) -> str:
-        """The words of the block and those in it, a line for each leaf."""
+        """Return the text of the block and its descendants, one line for each leaf."""
         return "\n".join([own for block in self.walk() if (own := block.text or plain_text(block.runs))])
 
     def walk(self) -> Iterator[Block]:
-        """The block and all in it, in the order of the source."""
-        left = [self]  # each block is met once: a generator in each would hand what is deep up through all of them
-        while left:
-            block = left.pop()
+        """Yield the block and its descendants in source order."""
+        stack = [self]  # Iterative, because nested generators would pass each deep block up through every level.
+        while stack:
+            block = stack.pop()
             yield block
-            left += block.children[::-1]
+            stack += block.children[::-1]
 
     def has(self, key: str) -> bool:
-        """Whether it is the block called `key`, or has that in it."""
+        """Return whether the block or a descendant has `key`."""
         return self.key == key or any(block.key == key for block in self.walk())
 
 
 class Diagnostic(NamedTuple):
-    """What the source has wrong, and the line it stands on, counted from 0."""
+    """An error in the source, with its line, counted from 0."""
 
     line: int
     message: str
 
 
 class Heading(NamedTuple):
-    """An entry of the outline."""
+    """A heading in the outline of a page."""
 
     level: int
     title: str
@@ -192,7 +194,7 @@ class Heading(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A page, read. `title` is that of the front matter or else of the first heading of level 1."""
+    """A parsed page. `title` comes from the front matter, or else from the first heading of level 1."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -200,25 +202,25 @@ class Document(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     headings: tuple[Heading, ...] = ()
     front_matter: str = ""
-    """The YAML between the dashes at the top, as it is written."""
+    """The YAML between the two `---` lines at the top, unparsed."""
     metadata: Mapping[str, Any] = NO_ATTRS
-    """What the front matter says: texts, booleans, lists of texts, and mappings of these."""
+    """The parsed front matter: strings, booleans, lists of strings, and mappings of these."""
 
     def walk(self) -> Iterator[Block]:
-        """All blocks, in the order of the source."""
+        """Yield all blocks in source order."""
         for block in self.blocks:
             yield from block.walk()
 
     def find(self, key: str) -> Block | None:
-        """The block called `key`."""
+        """Return the block with `key`. None if there is none."""
         return next((block for block in self.walk() if block.key == key), None)
 
 
 def kinds_with(role: Role) -> frozenset[str]:
-    """The kinds of blocks that have a role."""
+    """Return the kinds of blocks that have a role."""
     return frozenset(kind for kind, roles in ROLES.items() if role in roles)
 
 
 def plain_text(runs: tuple[Run, ...]) -> str:
-    """The text of runs, one after the other."""
+    """Return the text of runs, joined."""
     return "".join([run.text for run in runs])

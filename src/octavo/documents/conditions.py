@@ -1,7 +1,7 @@
-"""Conditions about a visitor, worked out with claims: `visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
+"""Evaluates conditions on visitor claims, such as `visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
 
-What is wrong with one is a `Fault` with the character it is at. A claim that is not there is undefined, as in the
-language of browsers: it is no claim, and nothing can be asked of what is in it.
+Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined. Reading a member of an
+undefined value is an error.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ UNDEFINED: Final = _Undefined()
 
 
 class ConditionError(ValueError):
-    """An error in a condition: a sentence, and the position of the character, counted from 1."""
+    """An error in a condition: the message, and the position of the character, counted from 1."""
 
-    def __init__(self, at: int, sentence: str) -> None:
-        super().__init__(f"Character {at}: {sentence}")
-        self.at, self.sentence = at, sentence
+    def __init__(self, position: int, sentence: str) -> None:
+        super().__init__(f"Character {position}: {sentence}")
+        self.at, self.sentence = position, sentence
 
 
 def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
-    """Whether a condition holds for a visitor with these claims. Raises Fault."""
+    """Return whether a condition is true for a visitor with these claims. Raises ConditionError."""
     if len(condition) > MAX_LENGTH:
         raise ConditionError(MAX_LENGTH + 1, f"A condition can have at most {MAX_LENGTH} characters.")
-    return _is_true(_Evaluator(condition, {"visitor": {"claims": claims}}).whole())
+    return _is_true(_Evaluator(condition, {"visitor": {"claims": claims}}).evaluate_all())
 
 
 def _is_true(value: Any) -> bool:
@@ -49,126 +49,130 @@ def _is_true(value: Any) -> bool:
 
 
 class _Evaluator:
-    """A condition, read and worked out from its left."""
+    """A recursive descent parser that evaluates the condition while it parses."""
 
     def __init__(self, condition: str, names: Mapping[str, Any]) -> None:
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._tokens: list[tuple[str, str, int]] = []
-        at = 0
-        while (at := _SPACE.match(condition, at).end()) < len(condition):  # type: ignore[union-attr]  # it matches nothing too
-            found = _TOKEN.match(condition, at)
+        position = 0
+        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # The pattern matches an empty text too.
+            found = _TOKEN.match(condition, position)
             if found is None:
-                is_text = condition[at] in "\"'"
+                is_text = condition[position] in "\"'"
                 raise ConditionError(
-                    at + 1,
-                    "A closing quotation mark is missing." if is_text else f"{condition[at]!r} is not allowed here.",
+                    position + 1,
+                    "A closing quotation mark is missing."
+                    if is_text
+                    else f"{condition[position]!r} is not allowed here.",
                 )
-            self._tokens.append((str(found.lastgroup), found[0], at + 1))
-            at = found.end()
+            self._tokens.append((str(found.lastgroup), found[0], position + 1))
+            position = found.end()
         self._next = 0
 
-    def whole(self) -> Any:
+    def evaluate_all(self) -> Any:
         if not self._tokens:
             raise ConditionError(1, "The condition is empty.")
-        value = self._either()
+        value = self._evaluate_or()
         if self._next < len(self._tokens):
-            _, said, at = self._tokens[self._next]
-            raise ConditionError(at, f"An operator such as && or == is missing before “{said}”.")
+            _, token, position = self._tokens[self._next]
+            raise ConditionError(position, f"An operator such as && or == is missing before “{token}”.")
         return value
 
-    def _sign(self, *signs: str) -> tuple[str, int] | None:
+    def _accept_sign(self, *signs: str) -> tuple[str, int] | None:
         if self._next < len(self._tokens):
-            kind, said, at = self._tokens[self._next]
-            if kind == "sign" and said in signs:
+            kind, token, position = self._tokens[self._next]
+            if kind == "sign" and token in signs:
                 self._next += 1
-                return said, at
+                return token, position
         return None
 
-    def _need(self, sign: str) -> None:
-        if self._sign(sign) is None:
-            raise ConditionError(self._here, f"“{sign}” is missing here.")
+    def _require_sign(self, sign: str) -> None:
+        if self._accept_sign(sign) is None:
+            raise ConditionError(self._position, f"“{sign}” is missing here.")
 
     @property
-    def _here(self) -> int:
+    def _position(self) -> int:
         return self._tokens[self._next][2] if self._next < len(self._tokens) else self._end
 
-    def _either(self) -> Any:
-        value = self._both()
-        while self._sign("||"):
-            other = self._both()
-            value = value if _is_true(value) else other
+    def _evaluate_or(self) -> Any:
+        value = self._evaluate_and()
+        while self._accept_sign("||"):
+            right = self._evaluate_and()
+            value = value if _is_true(value) else right
         return value
 
-    def _both(self) -> Any:
-        value = self._compared()
-        while self._sign("&&"):
-            other = self._compared()
-            value = other if _is_true(value) else value
+    def _evaluate_and(self) -> Any:
+        value = self._evaluate_comparison()
+        while self._accept_sign("&&"):
+            right = self._evaluate_comparison()
+            value = right if _is_true(value) else value
         return value
 
-    def _compared(self) -> Any:
-        value = self._one()
-        while found := self._sign("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
-            sign, at = found
-            value = _OPERATORS[sign](value, self._one(), at)
+    def _evaluate_comparison(self) -> Any:
+        value = self._evaluate_unary()
+        while found := self._accept_sign("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
+            sign, position = found
+            value = _OPERATORS[sign](value, self._evaluate_unary(), position)
         return value
 
-    def _one(self) -> Any:
+    def _evaluate_unary(self) -> Any:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise ConditionError(self._here, f"The condition has more than {MAX_DEPTH} nested levels.")
+            raise ConditionError(self._position, f"The condition has more than {MAX_DEPTH} nested levels.")
         try:
-            if self._sign("!"):
-                return not _is_true(self._one())
-            return self._members(self._first())
+            if self._accept_sign("!"):
+                return not _is_true(self._evaluate_unary())
+            return self._evaluate_members(self._evaluate_primary())
         finally:
             self._depth -= 1
 
-    def _first(self) -> Any:
-        if self._sign("("):
-            value = self._either()
-            self._need(")")
+    def _evaluate_primary(self) -> Any:
+        if self._accept_sign("("):
+            value = self._evaluate_or()
+            self._require_sign(")")
             return value
         if self._next == len(self._tokens):
             raise ConditionError(self._end, "A value is missing at the end of the condition.")
-        kind, said, at = self._tokens[self._next]
+        kind, token, position = self._tokens[self._next]
         self._next += 1
         match kind:
             case "number":
-                return float(said) if "." in said else int(said)
+                return float(token) if "." in token else int(token)
             case "text":
-                return _ESCAPED.sub(r"\1", said[1:-1])
-            case "name" if said in _CONSTANTS:
-                return _CONSTANTS[said]
-            case "name" if said == "undefined":
+                return _ESCAPED.sub(r"\1", token[1:-1])
+            case "name" if token in _CONSTANTS:
+                return _CONSTANTS[token]
+            case "name" if token == "undefined":
                 return UNDEFINED
-            case "name" if said in self._names:
-                return self._names[said]
+            case "name" if token in self._names:
+                return self._names[token]
             case "name":
-                raise ConditionError(at, f"“{said}” is unknown. Write claims as visitor.claims.{said}.")
-        raise ConditionError(at, f"A value is missing before “{said}”.")
+                raise ConditionError(position, f"“{token}” is unknown. Write claims as visitor.claims.{token}.")
+        raise ConditionError(position, f"A value is missing before “{token}”.")
 
-    def _members(self, value: Any) -> Any:
-        while found := self._sign(".", "["):
-            sign, at = found
+    def _evaluate_members(self, value: Any) -> Any:
+        while found := self._accept_sign(".", "["):
+            sign, position = found
             if sign == "[":
-                name = self._either()
-                self._need("]")
+                name = self._evaluate_or()
+                self._require_sign("]")
             else:
-                kind, name, at = self._tokens[self._next] if self._next < len(self._tokens) else ("", "", self._end)
+                kind, name, position = (
+                    self._tokens[self._next] if self._next < len(self._tokens) else ("", "", self._end)
+                )
                 if kind != "name":
-                    raise ConditionError(at, "The name of a claim is missing after the “.”.")
+                    raise ConditionError(position, "The name of a claim is missing after the “.”.")
                 self._next += 1
-            value = self._member(value, name, at)
+            value = self._member(value, name, position)
         return value
 
-    def _member(self, value: Any, name: Any, at: int) -> Any:
+    def _member(self, value: Any, name: Any, position: int) -> Any:
         if value is None or value is UNDEFINED:
-            raise ConditionError(at, f"Could not read “{name}”: the value before it is not set.")
+            raise ConditionError(position, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):
-            self._need("(")
-            wanted = self._either()
-            self._need(")")
+            self._require_sign("(")
+            wanted = self._evaluate_or()
+            self._require_sign(")")
             return any(_is_equal(each, wanted) for each in value) if isinstance(value, list) else str(wanted) in value
         if name == "length" and isinstance(value, list | str):
             return len(value)
@@ -179,29 +183,29 @@ class _Evaluator:
         return UNDEFINED
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    if isinstance(one, bool) != isinstance(other, bool):
+def _is_equal(left: Any, right: Any) -> bool:
+    if isinstance(left, bool) != isinstance(right, bool):
         return False
-    return one is other if UNDEFINED in (one, other) else bool(one == other)
+    return left is right if UNDEFINED in (left, right) else bool(left == right)
 
 
-def _compare_ordered(holds: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
-    def compared(one: Any, other: Any, at: int) -> bool:
-        numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (one, other))
-        if numbers or (isinstance(one, str) and isinstance(other, str)):
-            return holds(one, other)
-        return False  # as browsers have it of what cannot be ordered
+def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
+    def compare(left: Any, right: Any, position: int) -> bool:
+        numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
+        if numbers or (isinstance(left, str) and isinstance(right, str)):
+            return is_in_order(left, right)
+        return False  # In JavaScript, a comparison of values without an order is false too.
 
-    return compared
+    return compare
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any, int], bool]] = {
-    "==": lambda one, other, at: _is_equal(one, other),
-    "===": lambda one, other, at: _is_equal(one, other),
-    "!=": lambda one, other, at: not _is_equal(one, other),
-    "!==": lambda one, other, at: not _is_equal(one, other),
-    "<": _compare_ordered(lambda one, other: one < other),
-    ">": _compare_ordered(lambda one, other: one > other),
-    "<=": _compare_ordered(lambda one, other: one <= other),
-    ">=": _compare_ordered(lambda one, other: one >= other),
+    "==": lambda left, right, position: _is_equal(left, right),
+    "===": lambda left, right, position: _is_equal(left, right),
+    "!=": lambda left, right, position: not _is_equal(left, right),
+    "!==": lambda left, right, position: not _is_equal(left, right),
+    "<": _ordered_comparison(lambda left, right: left < right),
+    ">": _ordered_comparison(lambda left, right: left > right),
+    "<=": _ordered_comparison(lambda left, right: left <= right),
+    ">=": _ordered_comparison(lambda left, right: left >= right),
 }

@@ -1,11 +1,11 @@
-"""The marks that the platform leaves around both sides where a change request and the main content were in conflict:
+"""Finds the conflict markers that the platform leaves around both sides of a conflict between main and a change
+request:
 
 <<<<<<< main
-what the main content says
+text on main
 =======
-what the change request says
->>>>>>> #12
-"""
+text in the change request
+>>>>>>> #12"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAST = re.compile(r">>>>>>> (.{1,200}?)[ \t]*$")
 
 
 class ConflictMarkers(NamedTuple):
-    """One conflict: the lines its three marks stand on, counted from 0, and the names of its sides."""
+    """One conflict: the lines of its three markers, counted from 0, and the names of its sides."""
 
     first: int
     middle: int
@@ -28,7 +28,7 @@ class ConflictMarkers(NamedTuple):
 
 
 def find_markers(text: str) -> list[ConflictMarkers]:
-    """The conflicts in a text, in order. Marks that are not complete are words like others."""
+    """Return the conflicts in a text, in order. Incomplete sets of markers are ignored."""
     if "<<<<<<< " not in text:
         return []
     found: list[ConflictMarkers] = []

@@ -1,4 +1,4 @@
-"""What changed from one page to another: blocks are matched with their likes, and words within them compared."""
+"""Compares two pages: pairs their blocks, then compares the words within each pair. Start with `diff`."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from octavo.documents.diff_model import (
     TextChange,
 )
 from octavo.documents.diff_moves import find_moves
-from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, entries, runs_key
+from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, runs_key, to_entries
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
-from octavo.documents.diff_replacements import join_replaced_sections, pair_replaced_blocks, size_of
+from octavo.documents.diff_replacements import change_size, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_restructuring import join_restructured
-from octavo.documents.diff_tables import column_changes, column_pairs, has_same_title, join_rows, row_pairs
+from octavo.documents.diff_tables import cell_at, column_changes, column_pairs, has_same_title, join_rows, row_pairs
 from octavo.documents.diff_text import diff_lines, diff_runs
 from octavo.documents.sequences import diff_ranges
 
 _CODE_KINDS = frozenset({"code", "math"})
 _TABLE_KINDS = kinds_with("grid")
 _FALLBACK_KINDS = frozenset({"content-ref", "openapi"})
-"""Blocks whose words are not shown where they can be."""
+"""Kinds of blocks whose text is only shown if the block itself cannot be shown."""
 _TEXT_KINDS = frozenset({"paragraph", "heading", "tab"})
 _EMPTY_CELL = Block("cell")
 
 
 def diff(old: Document, new: Document) -> Diff:
-    """What changed from `old` to `new`."""
-    register = NodeIndex()
-    before, after = ([register.node(block) for block in document.blocks] for document in (old, new))
-    steps = _compare_siblings(before, after)
+    """Return the changes from `old` to `new`."""
+    index = NodeIndex()
+    old_side, new_side = ([index.node(block) for block in document.blocks] for document in (old, new))
+    steps = _compare_siblings(old_side, new_side)
     find_moves(steps, compare_nodes)
-    changed = entries(pair_replaced_blocks(join_replaced_sections(steps)))
-    size = size_of(changed, old.blocks)
+    changed = to_entries(pair_replaced_blocks(join_replaced_sections(steps)))
+    size = change_size(changed, old.blocks)
     found = Diff(changed, changed_metadata(old.metadata, new.metadata), size=size)
     if not found.is_empty or old.source == new.source:
         return found
@@ -57,15 +57,15 @@ def diff(old: Document, new: Document) -> Diff:
 def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep]:
     steps = []
     moved = moved_sections(old, new)
-    left = {id(ours): theirs for ours, theirs in moved if ours is not None}
+    departed = {id(ours): theirs for ours, theirs in moved if ours is not None}
     arrived = {id(theirs): ours for ours, theirs in moved if theirs is not None}
-    for ours, theirs in align_without(old, new, left.keys() | arrived.keys()):
+    for ours, theirs in align_without(old, new, departed.keys() | arrived.keys()):
         if ours is None:
             assert theirs is not None, "a pair must have at least one side"
             source = arrived.get(id(theirs))
-            steps.append(_arrival(source, theirs) if source else DiffStep("added", new=theirs))
+            steps.append(_arrived_step(source, theirs) if source else DiffStep("added", new=theirs))
         elif theirs is None:
-            target = left.get(id(ours))
+            target = departed.get(id(ours))
             steps.append(DiffStep("left", ours, target) if target else DiffStep("removed", old=ours))
         elif ours.number == theirs.number:
             steps.append(DiffStep("same", ours, theirs))
@@ -74,21 +74,20 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
     return join_restructured(steps, compare_nodes)
 
 
-def _arrival(old: Node, new: Node) -> DiffStep:
-    """Return a block that moved, at its new place."""
+def _arrived_step(old: Node, new: Node) -> DiffStep:
     if old.number == new.number:
         return DiffStep("arrived", old, new)
     return replace(compare_nodes(old, new), fate="arrived")
 
 
 def compare_nodes(old: Node, new: Node) -> DiffStep:
-    """What changed from one block to the other."""
+    """Return the changes from one block to the other."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
-        told = DiffStep(
+        step = DiffStep(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
         )
-        told.inside = [compare_nodes(with_new_tags(old), with_new_tags(new))]
-        return told
+        step.inside = [compare_nodes(with_new_tags(old), with_new_tags(new))]
+        return step
     step = DiffStep("changed", old, new, settings=changed_attributes(old.block, new.block))
     if new.kind in _TABLE_KINDS and old.kind in _TABLE_KINDS:
         columns = column_pairs(old.block, new.block)
@@ -118,34 +117,34 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """What became of words that are shown only where a link cannot be."""
-    before, after = plain_text(old.runs), plain_text(new.runs)
-    if before != after:
-        return (AttributeChange("fallback text", before or None, after or None),)
-    said = {(each.old, each.new) for each in changed_attributes(old, new)}
+    """Return the changes of a text that is only shown if its link cannot be shown."""
+    old_side, new_side = plain_text(old.runs), plain_text(new.runs)
+    if old_side != new_side:
+        return (AttributeChange("fallback text", old_side or None, new_side or None),)
+    known = {(each.old, each.new) for each in changed_attributes(old, new)}
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_attribute_changes_without_text(old, new))
-    # Words that lead where the block itself does.
-    return tuple(each for each in found if (each.old, each.new) not in said)
+    # A link in the text to the target of the block itself does not count.
+    return tuple(each for each in found if (each.old, each.new) not in known)
 
 
 def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """What differs in signs that say no words: what they are, or else what is set at them."""
-    before, after = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
-    if before != after:
-        yield AttributeChange("fallback", before, after)
+    """Yield the changes between runs without words: of their kinds, or else of their attributes."""
+    old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
+    if old_side != new_side:
+        yield AttributeChange("fallback", old_side, new_side)
     else:
         for ours, theirs in zip(old.runs, new.runs, strict=True):
             yield from changed_values(ours.attrs, theirs.attrs)
 
 
 def _is_unchanged(step: DiffStep) -> bool:
-    """Whether the sides of a change differ in nothing that a reader sees."""
-    if step.settings or (step.title and step.title.sorts):
+    """Return whether the two sides of a step look the same to a reader."""
+    if step.settings or (step.title and step.title.kinds):
         return False
     match step.parts:
-        case TextChange(sorts=sorts):
+        case TextChange(kinds=sorts):
             return not sorts
         case CodeChange(lines=lines):
             return all(line.op == "equal" for line in lines)
@@ -158,7 +157,7 @@ def _is_unchanged(step: DiffStep) -> bool:
         return all(each.fate == "same" for each in step.inside)
     assert step.old is not None
     assert step.new is not None
-    # What is written out for the sake of a comparison has the words that it says, and none of its own.
+    # A container that was rewritten for the comparison has only the texts that it shows, and no text of its own.
     ours, theirs = step.old.block, step.new.block
     is_worded = ours.kind in _TEXT_KINDS and ours.kind == theirs.kind
     return is_worded and runs_key(ours.runs) == runs_key(theirs.runs) and ours.text == theirs.text
@@ -193,19 +192,16 @@ def _row(fate: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) ->
 
 
 def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
-    ours, theirs = _cell_at(old, pair.old_index), _cell_at(new, pair.new_index)
-    before, after = ours.block if ours else None, theirs.block if theirs else None
+    ours, theirs = cell_at(old, pair.old_index), cell_at(new, pair.new_index)
+    old_side, new_side = ours.block if ours else None, theirs.block if theirs else None
     if (ours is None and theirs is None) or (ours and theirs and ours.number == theirs.number):
-        return CellChange(before, after)
-    others = changed_attributes(before or _EMPTY_CELL, after or _EMPTY_CELL)
+        return CellChange(old_side, new_side)
+    others = changed_attributes(old_side or _EMPTY_CELL, new_side or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
-        others = tuple(each for each in others if each.name != "value")  # words are read as stars, and the like
-    found = diff_runs(before.runs if before else (), after.runs if after else ())
-    return CellChange(before, after, found if found.sorts else None, others)
-
-
-def _cell_at(row: Node, index: int | None) -> Node | None:
-    return row.children[index] if index is not None and index < len(row.children) else None
+        # The words of the cell are read as another type now, such as stars, so the value differs too.
+        others = tuple(each for each in others if each.name != "value")
+    found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
+    return CellChange(old_side, new_side, found if found.kinds else None, others)
 
 
 def _differing_lines(old: str, new: str) -> int:

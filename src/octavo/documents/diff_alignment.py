@@ -1,4 +1,4 @@
-"""Which blocks of two pages belong together: equal ones first, then those that are most alike between them."""
+"""Pairs the blocks of two versions: equal blocks first, then the most similar blocks in the gaps between them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from octavo.documents.diff_nodes import Node
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 MIN_SIMILARITY = 0.45
-"""Blocks less alike than this are not taken for one another."""
+"""Blocks with a lower similarity are never paired."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""How alike containers with the same title are at least, and those of which one was empty."""
+"""Minimum similarity of containers with the same title, and of untitled containers if either is empty."""
 
 TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
 
 MIN_MOVED_LENGTH = 25
-"""Characters from which on equal blocks are one block that moved."""
+"""Minimum length in characters for two equal blocks to count as one moved block."""
 
 Pair = tuple[Node | None, Node | None]
 
@@ -44,16 +44,16 @@ _KINDS_OF_ANY_LENGTH = kinds_with("any length")
 _PART_KINDS = kinds_with("part")
 _CONTAINER_KINDS = kinds_with("frame") - {"item", "task"}
 _OPERATION_KINDS = frozenset({"openapi", "api-method"})
-_PICTURE_KINDS = frozenset({"figure", "image"})
+_IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
-_MAX_TEXT = 1500
+_MAX_TEXT_LENGTH = 1500
 _MAX_COMPARED = 6000
-"""Pairs of one gap that are compared in full; in larger gaps only those about the same place are."""
+"""Maximum number of pairs of a gap to compare. In larger gaps, only blocks at similar positions are compared."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Old and new blocks in pairs, in an order that is that of both; None stands where a side has nothing."""
+    """Return the blocks in pairs that keep the order of both sides. None marks a missing counterpart."""
     pairs: list[Pair] = []
     found = _without_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
@@ -70,13 +70,13 @@ def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
 
 
 def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
-    """Return what equal blocks have in common: headings of another level but with the same text are equal."""
+    """Return a key for each block. Headings of different levels with the same text have equal keys."""
     return [node.text if node.block.kind == "heading" else node.number for node in nodes]
 
 
 def _without_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
-    """Return the stretches, joined where nothing but short blocks stayed between two differences and there are several of
-    them: "Returns:" of one section is not that of another."""
+    """Return the ranges, with differences joined across short equal blocks that are repeated on both sides: “Returns:”
+    in one section is not the “Returns:” of another."""
     short = [
         at
         for at, each in enumerate(found)
@@ -105,8 +105,8 @@ def _without_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Seque
 def _renumbered_headings(
     short: Sequence[int], found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the places of stretches that are a heading of a numbered series, such as "Step 4", and have on the other side a
-    longer block that stood below it or above: the headings got other numbers, and the blocks between them stayed."""
+    """Return the positions of ranges that are numbered headings, such as “Step 4”, and that a longer block moved
+    across. In that case the headings were renumbered, and the longer blocks stayed."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         at
@@ -123,7 +123,7 @@ def _renumbered_headings(
 
 
 def _number_pattern(node: Node) -> str:
-    """Return the text of a heading with its numbers left open. Empty if it has none."""
+    """Return the text of a heading with `#` for each number. Empty if the heading has no number."""
     form = _DIGITS.sub("#", node.text) if node.kind == "heading" else ""
     return form if form != node.text else ""
 
@@ -133,8 +133,8 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers of blocks that have exactly one equal block on the other side. They are not paired with a block
-    that is only alike."""
+    """Return the numbers of blocks with exactly one equal block on the other side. These blocks are never paired with
+    a block that is only similar."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -165,20 +165,20 @@ def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[in
 
 
 def _take_until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
-    """Yield the nodes before `stop`, and take `stop` too."""
+    """Yield the nodes before `stop`, and consume `stop`."""
     while stop is not None and (node := next(nodes)) is not stop:
         yield node
 
 
 def title_of(node: Node) -> str:
-    """Return the title of a container that may have one. Empty if it has none."""
+    """Return the title of a container that can have one. Empty if it has none."""
     if node.kind == "step":
         return node.children[0].text if node.children and node.children[0].kind == "heading" else ""
     return plain_text(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
 
 
 def similarity(old: Node, new: Node) -> float:
-    """How alike two blocks are, 0 to 1."""
+    """Return the similarity of two blocks, 0 to 1."""
     kind, other, ours, theirs = old.block.kind, new.block.kind, old.text, new.text
     penalty = 0.0
     if kind != other:
@@ -187,8 +187,8 @@ def similarity(old: Node, new: Node) -> float:
         penalty = 0.15
     if kind in _OPERATION_KINDS and other in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(ours, theirs) - penalty
-    if kind in _PICTURE_KINDS and other in _PICTURE_KINDS:
-        # What one sees was exchanged, however it is called.
+    if kind in _IMAGE_KINDS and other in _IMAGE_KINDS:
+        # An image with another name is treated as a replacement of the old image.
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
@@ -196,7 +196,7 @@ def similarity(old: Node, new: Node) -> float:
     if not is_same and kind not in _KINDS_OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
         return 0.0
     found = text_similarity(ours, theirs)
-    if kind == "heading" and found < MIN_SIMILARITY:  # such as Api and API
+    if kind == "heading" and found < MIN_SIMILARITY:  # Without case, for changes such as “Api” to “API”.
         found = max(found, text_similarity(fold(ours), fold(theirs), at_least=0.8))
     if old.children and new.children:
         before, after = ({child.number for child in node.children} for node in (old, new))
@@ -208,13 +208,13 @@ def similarity(old: Node, new: Node) -> float:
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """Whether two containers have the same title, or have none and one of them is empty."""
+    """Return whether two containers have the same title, or have none and either is empty."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
 
 def _is_same_operation(old: Block, new: Block) -> bool:
-    """Whether two blocks name one method of one path; where one of them writes the host before it, the other need not."""
+    """Return whether two blocks have the same method and path. The host may be missing in one of them."""
     if str(old.attrs.get("method") or "get") != str(new.attrs.get("method") or "get"):
         return False
     before, after = (_operation_url(block) for block in (old, new))
@@ -228,20 +228,20 @@ def _operation_url(operation: Block) -> str:
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
-    """How alike two texts are, by their beginnings if they are long; 0 if they are less so than `at_least`."""
-    return _indel()(old[:_MAX_TEXT], new[:_MAX_TEXT], score_cutoff=at_least)
+    """Return the similarity of the first 1 500 characters of two texts, 0 to 1. 0 if it is below `at_least`."""
+    return _indel()(old[:_MAX_TEXT_LENGTH], new[:_MAX_TEXT_LENGTH], score_cutoff=at_least)
 
 
 @cache
 def _indel() -> Callable[..., float]:
-    # Loaded when there is something to compare, and once: most pages are read, not compared.
+    # lazy: rapidfuzz, not needed to read a page. Cached: an import in each call would be slow.
     from rapidfuzz.distance import Indel
 
     return Indel.normalized_similarity
 
 
 def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """The place of the text that is most like `text`; None when none is at least so much like it."""
+    """Return the index of the text in `others` most similar to `text`. None if none is as similar as `at_least`."""
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
 
@@ -268,8 +268,8 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """The pairs, in the order of both sides, that are worth most in all. `worth` says for each place of one side what it
-    is worth with places of the other, of which there are `width`."""
+    """Return the pairs with the highest total value that keep the order of both sides. `worth` has, for each index of
+    the first side, the values of pairs with the second side. `width` is the length of the second side."""
     best = _best_totals(worth, width)
     pairs = []
     i = j = 0
@@ -286,7 +286,7 @@ def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int,
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """What pairing each two is worth, where they are alike: more for longer ones."""
+    """Return the value of each pair of similar blocks. Pairs of long blocks have a higher value."""
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))
@@ -296,19 +296,19 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
         row: dict[int, float] = {}
         for j in range(max(0, middle - reach), min(len(new), middle + reach + 1)):
             if ours.number == new[j].number:
-                alike = 1.0
+                value = 1.0
             elif ours.number in moved or new[j].number in moved:
                 continue
             else:
-                alike = similarity(ours, new[j])
-            if alike >= MIN_SIMILARITY:
-                row[j] = alike**2 * (1 + min(ours.size, 200) / 400)
+                value = similarity(ours, new[j])
+            if value >= MIN_SIMILARITY:
+                row[j] = value**2 * (1 + min(ours.size, 200) / 400)
         found.append(row)
     return found
 
 
 def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """The best sum of worths from each place on."""
+    """Return a table of highest total values, for pairs from index `i` of one side and `j` of the other."""
     best = [[0.0] * (width + 1)]
     for here in reversed(worth):
         below = best[-1]
@@ -317,17 +317,17 @@ def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[flo
             continue
         row = below.copy()
         for j in range(max(here), -1, -1):
-            most = max(row[j], row[j + 1])
+            total = max(row[j], row[j + 1])
             if j in here:
-                most = max(most, below[j + 1] + here[j])
-            row[j] = most
+                total = max(total, below[j + 1] + here[j])
+            row[j] = total
         best.append(row)
     best.reverse()
     return best
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Many blocks in pairs: those that begin alike first."""
+    """Pair blocks with the same kind and beginning first. Used when there are too many blocks to compare all."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -351,11 +351,11 @@ _MAX_COMPARED_SECTIONS = 4000
 _MIN_SECTION_LENGTH = 60
 _MAX_SECTION_TEXT = 400
 _MIN_SECTION_SIMILARITY = 0.75
-"""Sections with other titles whose texts are so much alike are one that got another title."""
+"""Minimum text similarity of sections with different titles to count as one retitled section."""
 
 
 class _Section(NamedTuple):
-    """A heading and the blocks below it up to the next heading, or a container with a title."""
+    """A heading with the blocks until the next heading, or a container with a title."""
 
     name: tuple[str, str]
     nodes: Sequence[Node]
@@ -371,21 +371,23 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def worth(self, other: _Section) -> float:
-        """Return how much speaks for it that the other section stayed at its place: its equal blocks, then its length."""
+        """Return how likely the section stayed in place: by the number of equal blocks, then by its length."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the blocks of sections that other sections overtook, each with its counterpart. A section is known by its
-    title and its text; the level of its heading may be another one."""
+    """Return the blocks of sections that moved past other sections, each paired with its counterpart. Sections are
+    matched by title and text, at any heading level."""
     found: list[Pair] = []
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
-    for cut, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
+    for sections_of, sections in ((_heading_sections, {"heading"}), (_titled_containers, TITLED_KINDS)):
         if kinds.isdisjoint(sections):
             continue
-        told = {id(node) for pair in found for node in pair}
-        ours, theirs = ([each for each in cut(nodes) if id(each.nodes[0]) not in told] for nodes in (old, new))
+        paired = {id(node) for pair in found for node in pair}
+        ours, theirs = (
+            [each for each in sections_of(nodes) if id(each.nodes[0]) not in paired] for nodes in (old, new)
+        )
         if _may_differ_in_order(ours, theirs):
             found += _moved_pairs(ours, theirs)
     return found
@@ -423,15 +425,15 @@ def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Return for the place of an old section the place of its counterpart: the only one with its title, or with its title
-    and its blocks, or the one beside the counterpart of its neighbour, or the one with nearly its text."""
+    """Return the indices of new sections by the index of their old counterpart. A counterpart has the same unique
+    title, or the same title and blocks, or is next to another counterpart, or has nearly the same text."""
     found: dict[int, int] = {}
     taken: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
 
-    def pair(i: int, j: int, least: float = MIN_SIMILARITY) -> bool:
+    def pair(i: int, j: int, at_least: float = MIN_SIMILARITY) -> bool:
         is_free = i not in found and j not in taken
-        if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= least:
+        if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= at_least:
             found[i] = j
             taken.add(j)
             return True
@@ -450,12 +452,12 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
                 i, j = i + step, j + step
                 if old[i].name != new[j].name or not pair(i, j):
                     break
-    left = [j for j in range(len(new)) if j not in taken and len(after[j]) >= _MIN_SECTION_LENGTH]
-    for i in range(len(old)) if 0 < len(old) * len(left) <= _MAX_COMPARED_SECTIONS else ():
+    unmatched = [j for j in range(len(new)) if j not in taken and len(after[j]) >= _MIN_SECTION_LENGTH]
+    for i in range(len(old)) if 0 < len(old) * len(unmatched) <= _MAX_COMPARED_SECTIONS else ():
         if i not in found and len(before[i]) >= _MIN_SECTION_LENGTH:
-            at = most_similar(before[i], [after[j] for j in left], _MIN_SECTION_SIMILARITY)
+            at = most_similar(before[i], [after[j] for j in unmatched], _MIN_SECTION_SIMILARITY)
             if at is not None:
-                pair(i, left[at], _MIN_SECTION_SIMILARITY)
+                pair(i, unmatched[at], _MIN_SECTION_SIMILARITY)
     return found
 
 

@@ -1,6 +1,6 @@
-"""What changed between two pages, in the order a reader meets it.
+"""The result of a comparison of two pages: a tree of entries in reading order.
 
-Entries that stand for both sides hold the blocks of both, so that either page can be rebuilt from them.
+Each entry holds the blocks of both sides, so that either page can be rebuilt from the entries.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from octavo.documents.blocks import Block, Column, Run
+from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
 _MIN_WORDS = 40
-"""Words. Shorter pages are read at a glance however they are shown."""
+"""Number of words. In shorter pages, a complete rewrite is readable in any layout."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Words with the same fate. Of `format` (it looks otherwise, or has other attributes or white space) and `link` (it
-    leads elsewhere) the words stayed: `run` is how it is now, `old` how it was."""
+    """Words with the same change. For `format` (other format, attributes or white space) and `link` (other target) the
+    words are equal: `run` is the new run, `old` the old one."""
 
     op: Op
     run: Run
@@ -29,26 +29,26 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """A text of runs, changed. `changed` is the share of its characters that came or went, 0 to 1."""
+    """A changed text. `changed` is the share of its characters that were removed or added, 0 to 1."""
 
     words: tuple[TextPart, ...]
     changed: float
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether so little stayed that old and new are better shown one after the other."""
+        """Whether the text changed so much that showing the old and new text separately is clearer."""
         return self.changed > _REWRITTEN_SHARE
 
     @property
-    def sorts(self) -> frozenset[str]:
-        """What happened: words, format, link."""
+    def kinds(self) -> frozenset[str]:
+        """The kinds of changes: any of words, format and link."""
         names = {"insert": "words", "delete": "words", "format": "format", "link": "link"}
         return frozenset(names[word.op] for word in self.words if word.op != "equal")
 
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A line of code or source. One that changed has `op` "change", and its `words`."""
+    """A line of code or source. For a changed line, `op` is "change" and `words` has the changes within the line."""
 
     op: Literal["equal", "insert", "delete", "change"]
     old: str = ""
@@ -56,31 +56,31 @@ class LineChange:
     words: tuple[TextPart, ...] = ()
     old_number: int = 0
     new_number: int = 0
-    """Places, counted from 0. Of a line that is only on one side, the other number is where it would stand."""
-    untold: int = 0
-    """How many lines that stayed as they were it stands for, where they are only counted."""
+    """Line numbers, counted from 0. For a line that exists on one side only, the other number is its position there."""
+    omitted: int = 0
+    """Number of unchanged lines that this entry summarizes. 0 for a real line."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """Code or a formula, changed."""
+    """Changes of code or of a formula."""
 
     lines: tuple[LineChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnPair:
-    """A column of a table on both sides, or on one."""
+    """A column that exists in both versions of a table, or in one of them."""
 
-    old: Column | None
-    new: Column | None
+    old: TableColumn | None
+    new: TableColumn | None
     old_index: int | None
     new_index: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """A table or cards, changed: its columns, and its rows as entries. A changed row has `Cells`."""
+    """Changes of a table or of cards: its columns, and its rows as entries. Changed rows have a `RowChange`."""
 
     columns: tuple[ColumnPair, ...]
     rows: tuple[Entry, ...]
@@ -88,7 +88,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell under one of the columns. `words` is None where they did not change."""
+    """A cell in one column of a changed row. `words` is None if the text did not change."""
 
     old: Block | None
     new: Block | None
@@ -98,14 +98,14 @@ class CellChange:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A row, changed: a cell for each of the table's columns."""
+    """Changes of a row: one cell for each column of the table."""
 
     cells: tuple[CellChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerChange:
-    """A container, changed: what happened within, and to its title."""
+    """Changes of a container: its content and its title."""
 
     entries: tuple[Entry, ...]
     title: TextChange | None = None
@@ -116,7 +116,7 @@ Parts = TextChange | CodeChange | TableChange | RowChange | ContainerChange | No
 
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
-    """An attribute that changed. None stands for one that is not set."""
+    """A changed attribute. None stands for an attribute that is not set."""
 
     name: str
     old: str | None
@@ -127,32 +127,32 @@ class AttributeChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchanged:
-    """Blocks that stayed as they were."""
+class UnchangedBlocks:
+    """A stretch of unchanged blocks."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
-    """A block that came. With entries it is a container of which a part was there before: they tell all that is in it."""
+class AddedBlock:
+    """An added block. With entries: an added container around blocks that partly existed before."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
-    """A block that went. With entries it is a container of which a part stayed: they tell what was in it."""
+class RemovedBlock:
+    """A removed block. With entries: a removed container whose blocks partly remain. The entries cover all of them."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A block that is another now. Without parts, nothing but settings or the kind changed, or it is replaced."""
+class ChangedBlock:
+    """A changed block. Without parts, only the settings or the kind changed, or the block was replaced."""
 
     old: Block
     new: Block
@@ -161,13 +161,13 @@ class Changed:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What changed besides the words, in words."""
+        """The changes of the kind and the settings, as short texts."""
         return _notes(self.old, self.new, self.settings)
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A block that is elsewhere now. It has two entries of the same number: where it was, and where it is."""
+class MovedBlock:
+    """A moved block. Each move has two entries with the same number: one at the old position, one at the new."""
 
     old: Block
     new: Block
@@ -178,20 +178,20 @@ class Moved:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What changed besides the words, in words."""
+        """The changes of the kind and the settings, as short texts."""
         return _notes(self.old, self.new, self.settings)
 
     @property
     def is_edited(self) -> bool:
-        """Whether it changed on the way."""
+        """Whether the content changed during the move."""
         return self.parts is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Restructured:
-    """Blocks told together; `note` says why: the same words in another arrangement, or a section with others in its
-    place. The entries compare what is in their containers, or are the blocks that went and those that came. Without blocks,
-    the note is about the entry that follows; without a note, the entries have notes."""
+class RestructuredBlocks:
+    """Blocks that are shown together. `note` gives the reason: the same words in another arrangement, or a replaced
+    section. The entries compare the contents of the containers, or list the removed and added blocks. Without blocks,
+    the note is about the next entry. Without a note, the entries have notes."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
@@ -200,18 +200,18 @@ class Restructured:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the new blocks took the place of the old ones, and have next to no words in common with them."""
+        """Whether the new blocks replaced the old ones and have almost no words in common with them."""
         return bool(self.entries) and all(
-            isinstance(entry, (Added, Removed)) and not entry.entries for entry in self.entries
+            isinstance(entry, (AddedBlock, RemovedBlock)) and not entry.entries for entry in self.entries
         )
 
 
-Entry = Unchanged | Added | Removed | Changed | Moved | Restructured
+Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock | RestructuredBlocks
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """How many words came and went, and how many there were before and are after."""
+    """Number of words added and removed, and the number of words before and after."""
 
     added: int = 0
     removed: int = 0
@@ -220,31 +220,31 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether next to nothing of a page that says something was left, and another was put in its place."""
-        gone, come = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
-        return gone and come and min(self.before, self.after) >= _MIN_WORDS
+        """Whether almost nothing of a page with enough words remained."""
+        is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
+        return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """What changed between two pages."""
+    """The changes between two pages."""
 
     entries: tuple[Entry, ...]
     metadata: tuple[AttributeChange, ...] = ()
-    """What changed in the front matter."""
+    """The changes in the front matter."""
     unseen_lines: int = 0
-    """How many lines of source differ although nothing that shows does."""
+    """Number of source lines that differ although the pages look the same."""
     size: ChangeSize = ChangeSize()
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether so little stayed that the page as it was and as it is are better shown one after the other."""
+        """Whether the page changed so much that showing the old and new page separately is clearer."""
         return self.size.is_rewritten
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing that shows changed."""
-        return not self.metadata and all(isinstance(entry, Unchanged) for entry in self.entries)
+        """Whether the two pages look the same."""
+        return not self.metadata and all(isinstance(entry, UnchangedBlocks) for entry in self.entries)
 
 
 def _notes(old: Block, new: Block, settings: tuple[AttributeChange, ...]) -> tuple[str, ...]:

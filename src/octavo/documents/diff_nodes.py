@@ -1,58 +1,46 @@
-"""Blocks made ready to be compared: equal ones have equal numbers, and each knows the words it shows."""
+"""Blocks prepared for a comparison. Equal blocks have equal numbers, and each node knows its text."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal
 
 from octavo.documents.anchors import is_anchor_of
-from octavo.documents.blocks import Block, Column, Run, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_model import (
-    Added,
+    AddedBlock,
     AttributeChange,
-    Changed,
+    ChangedBlock,
     ContainerChange,
     Entry,
-    Moved,
+    MovedBlock,
     Parts,
-    Removed,
-    Restructured,
+    RemovedBlock,
+    RestructuredBlocks,
     TableChange,
     TextChange,
-    Unchanged,
+    UnchangedBlocks,
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
-"""What an attribute that is not there is read as."""
+"""Values that count as a missing attribute."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
-"""Kinds of runs that are one thing each."""
-_TEXT_ATTRIBUTES = (
-    "title",
-    "alt",
-    "url",
-    "src",
-    "path",
-    "name",
-    "spec",
-    "date",
-    "expression",
-    "target",
-    "description",
-    "label",
-)
+"""Kinds of runs that are compared as a whole, not by words."""
+_TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
+_TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block, and what is in it. Two nodes of one `Register` with the same number show the same."""
+    """A block with its children. Two nodes of one `NodeIndex` with the same number are equal for a reader."""
 
     block: Block
     children: list[Node]
     number: int
     text: str
-    """The words it shows, those of its children included."""
+    """The text of the block, its children included."""
 
     @property
     def kind(self) -> str:
@@ -63,13 +51,13 @@ class Node:
         return len(self.text)
 
     def walk(self) -> Iterator[Node]:
-        """The node and all in it."""
+        """Yield the node and its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """What is in it that has words of its own."""
+        """Yield the node and descendants that have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -80,13 +68,13 @@ class Node:
 
 
 class NodeIndex:
-    """Gives equal blocks equal numbers."""
+    """Creates nodes, with equal numbers for equal blocks."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
-        """The block as a node."""
+        """Return the node for a block."""
         children = [self.node(child) for child in block.children]
         identity = (
             block.kind,
@@ -101,14 +89,14 @@ class NodeIndex:
 
 
 def _attributes_key(block: Block) -> Hashable:
-    given = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
+    attributes = tuple((name, _freeze(value)) for name, value in sorted(compared_attributes(block).items()))
     columns = tuple(map(_column_key, block.attrs.get("columns", ())))
-    return (given, columns) if given or columns else ()
+    return (attributes, columns) if attributes or columns else ()
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """The attributes of a block whose change is worth a word: all but columns, which are compared one by one, and names
-    that follow from the words."""
+    """Return the attributes whose changes are worth showing. Columns are compared separately. Anchors that follow from
+    the text are left out."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -121,7 +109,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # an empty box, and no star, are on show
+            return value is None  # An unchecked box and zero stars are visible, so they count as values.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
@@ -130,30 +118,30 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """What tells runs from others: how a text is divided into runs that look the same does not."""
+    """Return a key that is equal for runs that look equal, however the text is split into runs."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS)
-    text, look, is_whole = "", None, True
+    text, last_style, is_atomic = "", None, True
     for run in runs:
         if run.kind in ATOMIC_KINDS or run.text:
             own = style(run)
-            if own == look and not is_whole and run.kind not in ATOMIC_KINDS:
+            if own == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
                 text += run.text
                 found[-1] = (text, *own)
             else:
-                text, look, is_whole = run.text, own, run.kind in ATOMIC_KINDS
+                text, last_style, is_atomic = run.text, own, run.kind in ATOMIC_KINDS
                 found.append((text, *own))
     return tuple(found)
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """How a run looks and where it leads: marks, kind, attributes, and last its link. Code looks the same in either form."""
+    """Return the format of a run: marks, kind, attributes, and last its link. Both notations of code count as equal."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
 
-def _column_key(column: Column) -> Hashable:
+def _column_key(column: TableColumn) -> Hashable:
     return (runs_key(column.title), *map(_freeze, column[1:]))
 
 
@@ -179,12 +167,13 @@ def _freeze(value: Any) -> Hashable:
 
 
 Status = Literal["same", "added", "removed", "changed", "left", "arrived", "restructured"]
+CompareNodes = Callable[[Node, Node], "DiffStep"]
 
 
 @dataclass(slots=True, eq=False)
 class DiffStep:
-    """What became of a node. A restructured step stands for several nodes at once. One that was added or removed, and has
-    steps inside, is a container that came or went around them."""
+    """The change of one node. A restructured step covers several nodes. An added or removed step with inner steps is a
+    container that was added around blocks or removed from around them."""
 
     fate: Status
     old: Node | None = None
@@ -200,14 +189,14 @@ class DiffStep:
     rows: list[DiffStep] = field(default_factory=list)
 
     def all_inside(self) -> Iterator[DiffStep]:
-        """The steps below this one, all the way down."""
+        """Yield all steps below this one."""
         for step in (*(self.inside or ()), *self.rows):
             yield step
             yield from step.all_inside()
 
 
-def entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
-    """Steps as entries: what stayed is put together."""
+def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
+    """Return steps as entries, with adjacent unchanged blocks in one entry."""
     found: list[Entry] = []
     for is_same, group in groupby(steps, lambda step: step.fate == "same"):
         run = list(group)
@@ -215,8 +204,8 @@ def entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def _unchanged(steps: Sequence[DiffStep]) -> Unchanged:
-    return Unchanged(
+def _unchanged(steps: Sequence[DiffStep]) -> UnchangedBlocks:
+    return UnchangedBlocks(
         tuple(step.old.block for step in steps if step.old), tuple(step.new.block for step in steps if step.new)
     )
 
@@ -225,18 +214,18 @@ def _entry(step: DiffStep) -> Entry:
     old, new = step.old, step.new
     if step.fate == "restructured":
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
-        return Restructured(before, after, step.note, entries(step.inside or ()))
+        return RestructuredBlocks(before, after, step.note, to_entries(step.inside or ()))
     if step.fate == "added" and new:
-        return Added(new.block, entries(step.inside or ()))
+        return AddedBlock(new.block, to_entries(step.inside or ()))
     if step.fate == "removed" and old:
-        return Removed(old.block, entries(step.inside or ()))
+        return RemovedBlock(old.block, to_entries(step.inside or ()))
     assert old is not None
     assert new is not None
     parts = step.parts
     if isinstance(parts, TableChange):
-        parts = TableChange(parts.columns, entries(step.rows))
+        parts = TableChange(parts.columns, to_entries(step.rows))
     elif step.inside is not None:
-        parts = ContainerChange(entries(step.inside), step.title)
+        parts = ContainerChange(to_entries(step.inside), step.title)
     if step.fate in ("left", "arrived"):
-        return Moved(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
-    return Changed(old.block, new.block, step.settings, parts)
+        return MovedBlock(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
+    return ChangedBlock(old.block, new.block, step.settings, parts)

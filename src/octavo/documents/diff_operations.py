@@ -1,28 +1,21 @@
-"""Operations of an interface that a page tells in one block, and as headings, tables and tabs, or in older tags, before or
-after: told as the same, what differs compared within."""
+"""Compares an API operation with another notation of the same operation: as one block, as headings, tables and tabs,
+or in older tags. Both notations are shown as one restructured block with its differences inside."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
 from octavo.api.folding import fold
-from octavo.documents.blocks import Block, Column, Run, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
 from octavo.documents.diff_alignment import Pair, align, text_similarity
-from octavo.documents.diff_nodes import DiffStep, Node
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
 
-CompareNodes = Callable[[Node, Node], DiffStep]
-
-_PARAMETER_PLACES = {
-    "path-parameters": "path",
-    "query-parameters": "query",
-    "headers": "header",
-    "body-parameters": "body",
-}
-_PARAMETER_PLACES |= {"form-data-parameters": "form data"}
+_PARAMETER_PLACES = {"path-parameters": "path", "query-parameters": "query", "headers": "header"}
+_PARAMETER_PLACES |= {"body-parameters": "body", "form-data-parameters": "form data"}
 _HEADINGS = {"path": "Path Parameters", "query": "Query Parameters", "header": "Headers", "body": "Request Body"}
 _COLUMNS = ("Name", "Type", "Description")
 _WORD = re.compile(r"\w+")
@@ -32,67 +25,71 @@ _MAX_PAIRS = 20_000
 
 
 class _Operation(NamedTuple):
-    """What a block of kind api-method says, in whichever tags."""
+    """The content of an api-method block, in either notation."""
 
     block: Block
     summary: tuple[Run, ...]
-    about: list[Node]
+    description: list[Node]
     parameters: list[tuple[str, Node]]
-    """Each with the place it is in."""
-    answers: list[tuple[Block, list[Node]]]
-    """Each with what is in it."""
+    """The parameters, each with its location: path, query, header or body."""
+    responses: list[tuple[Block, list[Node]]]
+    """The responses, each with its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:
-    """Whether an operation is written in tags that the platform once had, which group what others name."""
+    """Return whether an operation is in the older notation, in which sections group the parameters."""
     return any(
         child.kind == "api-section" and child.block.attrs.get("name") != "description" for child in operation.children
     )
 
 
 def with_new_tags(operation: Node) -> Node:
-    """An operation as the newer tags have it: its summary, and the places of its parameters, as attributes."""
-    told = _read(operation)
+    """Return an operation in the newer notation: the summary and the location of each parameter are attributes."""
+    details = _read(operation)
     attrs = {**operation.block.attrs}
-    if summary := plain_text(told.summary):
+    if summary := plain_text(details.summary):
         attrs["summary"] = summary
     children = (
-        [_container_node(Block("api-section", {"name": "description"}, lines=operation.block.lines), told.about)]
-        if told.about
+        [
+            _container_node(
+                Block("api-section", {"name": "description"}, lines=operation.block.lines), details.description
+            )
+        ]
+        if details.description
         else []
     )
-    for place, parameter in told.parameters:
+    for place, parameter in details.parameters:
         placed = {**parameter.block.attrs, **({"in": place} if place else {})}
         children.append(_container_node(parameter.block._replace(attrs=placed), parameter.children))
-    children += [_container_node(block, within) for block, within in told.answers]
+    children += [_container_node(block, content) for block, content in details.responses]
     return _container_node(operation.block._replace(attrs=attrs), children)
 
 
-def join_rewritten_operations(run: Sequence[DiffStep], change: CompareNodes) -> list[DiffStep]:
-    """The steps, all of them of blocks that came or went. An operation and the blocks it was written out in, or was made of,
-    are one. `change` compares two nodes."""
+def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+    """Return the steps, which are all additions and removals. An operation and the blocks that it was rewritten to or
+    from become one step. `compare` compares two nodes."""
     for fate in ("removed", "added"):
-        is_gone = fate == "removed"
-        operations = [node for step in run if step.fate == fate and (node := step.old if is_gone else step.new)]
+        is_removed = fate == "removed"
+        operations = [node for step in run if step.fate == fate and (node := step.old if is_removed else step.new)]
         operations = [node for node in operations if node.kind == "api-method"]
-        others = [node for step in run if step.fate != fate and (node := step.new if is_gone else step.old)]
-        if operations and others and (found := _rewrites(operations, others, change, is_gone=is_gone)):
+        others = [node for step in run if step.fate != fate and (node := step.new if is_removed else step.old)]
+        if operations and others and (found := _rewrites(operations, others, compare, is_removed=is_removed)):
             return _insert_in_order(run, found)
     return list(run)
 
 
 def _rewrites(
-    operations: Sequence[Node], others: Sequence[Node], change: CompareNodes, *, is_gone: bool
+    operations: Sequence[Node], others: Sequence[Node], compare: CompareNodes, *, is_removed: bool
 ) -> list[DiffStep]:
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
     rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
-    written = [_expanded(_read(operation), titles, rows) for operation in operations]
-    parts = [part for some in written for part in some]
-    if len(parts) * len(others) > _MAX_PAIRS:
+    expanded = [_expanded(_read(operation), titles, rows) for operation in operations]
+    drafts = [part for some in expanded for part in some]
+    if len(drafts) * len(others) > _MAX_PAIRS:
         return []
-    pairs = align(parts, others)
+    pairs = align(drafts, others)
     found = []
-    for operation, some in zip(operations, written, strict=True):
+    for operation, some in zip(operations, expanded, strict=True):
         own = set(map(id, some))
         places = [
             at for at, (part, other) in enumerate(pairs) if part is not None and id(part) in own and other is not None
@@ -108,7 +105,7 @@ def _rewrites(
         taken = [other for _, other in stretch if other is not None]
         kept = sum(min(one.size, other.size) * _text_similarity(one, other) for one, other in stretch if one and other)
         if kept >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in some)):
-            found.append(_rewrite_step(operation, taken, stretch, change, is_gone=is_gone))
+            found.append(_rewrite_step(operation, taken, stretch, compare, is_removed=is_removed))
     return found
 
 
@@ -117,100 +114,102 @@ def _text_similarity(one: Node, other: Node) -> float:
 
 
 def _rewrite_step(
-    operation: Node, others: Sequence[Node], pairs: Iterable[Pair], change: CompareNodes, *, is_gone: bool
+    operation: Node, others: Sequence[Node], pairs: Iterable[Pair], compare: CompareNodes, *, is_removed: bool
 ) -> DiffStep:
-    old, new = ((operation,), tuple(others)) if is_gone else (tuple(others), (operation,))
+    old, new = ((operation,), tuple(others)) if is_removed else (tuple(others), (operation,))
     inside = []
     for part, other in pairs:
-        before, after = (part, other) if is_gone else (other, part)
+        before, after = (part, other) if is_removed else (other, part)
         if before is None:
             inside.append(DiffStep("added", new=after))
         elif after is None:
             inside.append(DiffStep("removed", old=before))
         else:
-            inside.append(change(before, after))
-    note = f"same operation, now {_kinds(others) if is_gone else 'in one block'}"
+            inside.append(compare(before, after))
+    note = f"same operation, now {_kinds(others) if is_removed else 'in one block'}"
     return DiffStep("restructured", old_nodes=old, new_nodes=new, note=note, inside=inside)
 
 
 def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list[DiffStep]:
-    """The steps of a run, those of what is told as one replaced by it, in an order that is that of both sides."""
-    gone = [step for step in run if step.old is not None]
-    come = [step for step in run if step.old is None]
+    """Return the steps of a run with `found` in place of the steps that they cover, in an order that fits both sides."""
+    removed = [step for step in run if step.old is not None]
+    added = [step for step in run if step.old is None]
     out: list[DiffStep] = []
-    for told in found:
-        for side, nodes in ((gone, told.old_nodes), (come, told.new_nodes)):
+    for step in found:
+        for side, nodes in ((removed, step.old_nodes), (added, step.new_nodes)):
             names = set(map(id, nodes))
             while side and id(side[0].old or side[0].new) not in names:
                 out.append(side.pop(0))
             del side[: len(nodes)]
-        out.append(told)
-    return [*out, *gone, *come]
+        out.append(step)
+    return [*out, *removed, *added]
 
 
 def _read(operation: Node) -> _Operation:
     summary = str(operation.block.attrs.get("summary") or "")
-    told = _Operation(operation.block, (Run(summary),) if summary else (), [], [], [])
+    details = _Operation(operation.block, (Run(summary),) if summary else (), [], [], [])
     for child in operation.children:
         name = str(child.block.attrs.get("name") or "")
         if child.kind == "api-response":
-            told.answers.append(_answer(child))
+            details.responses.append(_response(child))
         elif child.kind == "api-parameter":
-            told.parameters.append((str(child.block.attrs.get("in") or ""), child))
+            details.parameters.append((str(child.block.attrs.get("in") or ""), child))
         elif child.kind != "api-section":
-            told.about.append(child)
-        elif name == "summary" and not told.summary:
-            told = told._replace(summary=(Run(summary),) if (summary := _section_text(child)) else ())
+            details.description.append(child)
+        elif name == "summary" and not details.summary:
+            details = details._replace(summary=(Run(summary),) if (summary := _section_text(child)) else ())
         else:
             for each in child.children:
                 if each.kind == "api-parameter":
-                    told.parameters.append((_PARAMETER_PLACES.get(name, name.replace("-", " ")), each))
+                    details.parameters.append((_PARAMETER_PLACES.get(name, name.replace("-", " ")), each))
                 else:
-                    told.about.append(each)
-    named = [(place, each) for place, each in told.parameters if each.text or each.block.attrs.get("name")]
-    return told._replace(parameters=named)
+                    details.description.append(each)
+    named = [(place, each) for place, each in details.parameters if each.text or each.block.attrs.get("name")]
+    return details._replace(parameters=named)
 
 
-def _answer(node: Node) -> tuple[Block, list[Node]]:
-    """An answer with what is said of it as an attribute, and what is in it."""
-    said = [
+def _response(node: Node) -> tuple[Block, list[Node]]:
+    """Return a response with its description as an attribute, and its content."""
+    descriptions = [
         child
         for child in node.children
         if child.kind == "api-section" and child.block.attrs.get("name") == "description"
     ]
-    within = [child for child in node.children if child not in said]
-    about = " ".join(filter(None, map(_section_text, said)))
-    attrs = {**node.block.attrs, "description": about} if about else node.block.attrs
-    return node.block._replace(attrs=attrs), within
+    content = [child for child in node.children if child not in descriptions]
+    description = " ".join(filter(None, map(_section_text, descriptions)))
+    attrs = {**node.block.attrs, "description": description} if description else node.block.attrs
+    return node.block._replace(attrs=attrs), content
 
 
 def _section_text(section: Node) -> str:
     return " ".join(child.text for child in section.children if child.text)
 
 
-def _expanded(told: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
-    """An operation as the platform writes it in blocks of other kinds. `titles`: those that tabs of its answers may have;
-    `known`: the numbers of rows with the same words."""
-    block = told.block
+def _expanded(details: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
+    """Return an operation in the blocks that the platform writes for it. `titles` are the tab titles to use for its
+    responses, and `known` has the numbers of rows by their text."""
+    block = details.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
     code = frozenset({"code"})
     runs = (Run(method.upper(), code | {"mark"}, kind="code"), Run(" "), Run(address, code, kind="code"))
-    out = [_leaf_node(Block("heading", {"level": 2}, runs=told.summary, lines=block.lines))] if told.summary else []
-    out += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *told.about]
-    by_place = sorted(told.parameters, key=lambda each: [place for place, _ in told.parameters].index(each[0]))
-    for place, group in groupby(by_place, lambda each: each[0]):
+    out = (
+        [_leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
+    )
+    out += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
+    by_location = sorted(details.parameters, key=lambda each: [place for place, _ in details.parameters].index(each[0]))
+    for place, group in groupby(by_location, lambda each: each[0]):
         some = [parameter for _, parameter in group]
         heading = _HEADINGS.get(place, f"{place} parameters".strip().title())
         out.append(_leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=some[0].block.lines)))
         rows = [row if row.text not in known else replace(row, number=known[row.text]) for row in map(_row, some)]
         table = Block(
-            "table", {"columns": tuple(Column((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
+            "table", {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
         )
         out.append(_container_node(table, rows))
-    if told.answers:
-        tabs = [_tab(answer, within, titles) for answer, within in told.answers]
-        out.append(_container_node(Block("tabs", lines=told.answers[0][0].lines), tabs))
+    if details.responses:
+        tabs = [_tab(response, content, titles) for response, content in details.responses]
+        out.append(_container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
     return out
 
 
@@ -219,21 +218,21 @@ def _row(parameter: Node) -> Node:
     name: tuple[Run, ...] = (Run(str(attrs.get("name") or "")),)
     if attrs.get("required"):
         name += (Run("*", frozenset({"mark"}), attrs={"color": "red"}),)
-    about: list[Run] = []
+    description: list[Run] = []
     for each in parameter.leaves():
-        about += [Run("\n", kind="break")] if about else []
-        about += each.block.runs or (Run(each.text),)
-    cells = [name, (Run(str(attrs.get("type") or "")),), tuple(about)]
+        description += [Run("\n", kind="break")] if description else []
+        description += each.block.runs or (Run(each.text),)
+    cells = [name, (Run(str(attrs.get("type") or "")),), tuple(description)]
     return _container_node(
         Block("row", lines=lines), [_leaf_node(Block("cell", runs=runs, lines=lines)) for runs in cells]
     )
 
 
-def _tab(answer: Block, within: Sequence[Node], titles: Mapping[str, str]) -> Node:
-    status, about = (str(answer.attrs.get(name) or "").strip() for name in ("status", "description"))
-    title = f"{status}: {about.replace(' · ', ' ')}" if about else status
+def _tab(response: Block, content: Sequence[Node], titles: Mapping[str, str]) -> Node:
+    status, description = (str(response.attrs.get(name) or "").strip() for name in ("status", "description"))
+    title = f"{status}: {description.replace(' · ', ' ')}" if description else status
     return _container_node(
-        Block("tab", {"title": titles.get(_comparable_title(title), title)}, lines=answer.lines), within
+        Block("tab", {"title": titles.get(_comparable_title(title), title)}, lines=response.lines), content
     )
 
 

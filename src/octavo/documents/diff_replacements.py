@@ -1,4 +1,5 @@
-"""How much a page changed: the words that came and went. A Chinese or Japanese character is a word."""
+"""Measures how much a page changed, in words, and joins the changes of replaced sections. A Chinese or Japanese
+character counts as a word."""
 
 from __future__ import annotations
 
@@ -8,23 +9,23 @@ from collections.abc import Iterable, Sequence
 from octavo.documents.blocks import Block, Run
 from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import (
-    Added,
-    Changed,
+    AddedBlock,
+    ChangedBlock,
     ChangeSize,
     CodeChange,
     ContainerChange,
     Entry,
-    Moved,
+    MovedBlock,
     Parts,
-    Removed,
-    Restructured,
+    RemovedBlock,
+    RestructuredBlocks,
     RowChange,
     TableChange,
     TextChange,
     TextPart,
-    Unchanged,
+    UnchangedBlocks,
 )
-from octavo.documents.diff_nodes import DiffStep, entries
+from octavo.documents.diff_nodes import DiffStep, to_entries
 from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*")
@@ -32,11 +33,11 @@ _COUNTED_RUNS = frozenset({"image", "icon", "math", "emoji"})
 _COUNTED_BLOCKS = frozenset(
     {"image", "file", "embed", "content-ref", "openapi", "divider", "include", "integration", "unknown"}
 )
-"""What counts as a word besides those it has."""
+"""Kinds of blocks that count as one word in addition to their text."""
 
 
-def size_of(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
-    """What came and went in `entries`, which lead from the blocks `old` to others."""
+def change_size(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
+    """Return the numbers of words added and removed in `entries`, which turn the blocks `old` into others."""
     added, removed = _entries_size(entries)
     before = sum(map(_count_words, old))
     return ChangeSize(added, removed, before, before - removed + added)
@@ -45,71 +46,73 @@ def size_of(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
 def _entries_size(entries: Iterable[Entry]) -> tuple[int, int]:
     added = removed = 0
     for entry in entries:
-        more, less = _entry_size(entry)
-        added, removed = added + more, removed + less
+        added_here, removed_here = _entry_size(entry)
+        added, removed = added + added_here, removed + removed_here
     return added, removed
 
 
 def _entry_size(entry: Entry) -> tuple[int, int]:
     match entry:
-        case Added(block=block, entries=within):
-            added, removed = _entries_size(within)
-            return (added + _count_own(block), removed) if within else (_count_words(block), 0)
-        case Removed(block=block, entries=within):
-            added, removed = _entries_size(within)
-            return (added, removed + _count_own(block)) if within else (0, _count_words(block))
-        case Moved(arrives=True, old=old, new=new, parts=parts) if parts is not None:
-            # The words of a container that moved are compared as one text, without what else is in it.
+        case AddedBlock(block=block, entries=inner_entries):
+            added, removed = _entries_size(inner_entries)
+            return (added + _count_own(block), removed) if inner_entries else (_count_words(block), 0)
+        case RemovedBlock(block=block, entries=inner_entries):
+            added, removed = _entries_size(inner_entries)
+            return (added, removed + _count_own(block)) if inner_entries else (0, _count_words(block))
+        case MovedBlock(arrives=True, old=old, new=new, parts=parts) if parts is not None:
+            # The container's text is compared as a whole, so the words of children that moved on their own do not
+            # count.
             added, removed = _parts_size(parts)
             kept = min(_count_words(old) - removed, _count_words(new) - added)
             return _count_words(new) - kept, _count_words(old) - kept
-        case Changed(parts=None, old=old, new=new):
+        case ChangedBlock(parts=None, old=old, new=new):
             return (0, 0) if _has_same_text(old, new) else (_count_words(new), _count_words(old))
-        case Changed(parts=parts, old=old, new=new):
+        case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
-                # A heading whose words are no words of the text any more, and the fallback of an operation.
+                # Count a heading whose text became a title, and the fallback text of an operation.
                 removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
                 added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
             if old.kind == new.kind:
                 return added, removed
             return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
-        case Restructured(old=before, new=after, entries=within):
-            # What the containers that went say is in none of the entries.
-            added, removed = _entries_size(within)
-            old_words, new_words = _count_sides(within)
-            # What one side says with its tags, and the other in words, came or went.
-            come, gone = sum(map(_count_words, after)) - new_words, sum(map(_count_words, before)) - old_words
-            return added + max(0, come) + max(0, -gone), removed + max(0, gone) + max(0, -come)
+        case RestructuredBlocks(old=before, new=after, entries=inner_entries):
+            # No entry covers the text of removed containers themselves.
+            added, removed = _entries_size(inner_entries)
+            old_words, new_words = _count_sides(inner_entries)
+            # Text that one side has in a tag attribute and the other in words counts as added or removed.
+            extra_new, extra_old = sum(map(_count_words, after)) - new_words, sum(map(_count_words, before)) - old_words
+            return added + max(0, extra_new) + max(0, -extra_old), removed + max(0, extra_old) + max(0, -extra_new)
     return 0, 0
 
 
 def _count_sides(entries: Iterable[Entry]) -> tuple[int, int]:
-    """The words of the old and of the new blocks of entries."""
     old = new = 0
     for entry in entries:
         match entry:
-            case Unchanged() | Restructured():
+            case UnchangedBlocks() | RestructuredBlocks():
                 old += sum(map(_count_words, entry.old))
                 new += sum(map(_count_words, entry.new))
-            case Added(block=block, entries=within):
-                before, after = _count_sides(within)
+            case AddedBlock(block=block, entries=inner_entries):
+                before, after = _count_sides(inner_entries)
                 old += before
-                new += after + _count_own(block) if within else _count_words(block)
-            case Removed(block=block, entries=within):
-                before, after = _count_sides(within)
-                old += before + _count_own(block) if within else _count_words(block)
+                new += after + _count_own(block) if inner_entries else _count_words(block)
+            case RemovedBlock(block=block, entries=inner_entries):
+                before, after = _count_sides(inner_entries)
+                old += before + _count_own(block) if inner_entries else _count_words(block)
                 new += after
-            case Changed(old=was, new=now, parts=ContainerChange(entries=within)) if not was.children:
-                before, after = _count_sides(within)
-                old += before + _count_words(was)
-                new += after + _count_own(now)
-            case Changed():
+            case ChangedBlock(old=old_block, new=new_block, parts=ContainerChange(entries=inner_entries)) if (
+                not old_block.children
+            ):
+                before, after = _count_sides(inner_entries)
+                old += before + _count_words(old_block)
+                new += after + _count_own(new_block)
+            case ChangedBlock():
                 old += _count_words(entry.old)
                 new += _count_words(entry.new)
-            case Moved(arrives=True):
+            case MovedBlock(arrives=True):
                 new += _count_words(entry.new)
-            case Moved():
+            case MovedBlock():
                 old += _count_words(entry.old)
     return old, new
 
@@ -122,21 +125,21 @@ def _parts_size(parts: Parts) -> tuple[int, int]:
             added = removed = 0
             for line in lines:
                 if line.op == "change":
-                    more, less = _text_size(line.words)
+                    added_here, removed_here = _text_size(line.words)
                 else:
-                    more = _count_in_text(line.new) if line.op == "insert" else 0
-                    less = _count_in_text(line.old) if line.op == "delete" else 0
-                added, removed = added + more, removed + less
+                    added_here = _count_in_text(line.new) if line.op == "insert" else 0
+                    removed_here = _count_in_text(line.old) if line.op == "delete" else 0
+                added, removed = added + added_here, removed + removed_here
             return added, removed
         case RowChange(cells=cells):
             sizes = [_parts_size(cell.words) for cell in cells]
-            return sum(more for more, _ in sizes), sum(less for _, less in sizes)
+            return sum(added_here for added_here, _ in sizes), sum(removed_here for _, removed_here in sizes)
         case TableChange(rows=rows):
             return _entries_size(rows)
-        case ContainerChange(entries=within, title=title):
-            more, less = _parts_size(title)
-            added, removed = _entries_size(within)
-            return added + more, removed + less
+        case ContainerChange(entries=inner_entries, title=title):
+            added_here, removed_here = _parts_size(title)
+            added, removed = _entries_size(inner_entries)
+            return added + added_here, removed + removed_here
     return 0, 0
 
 
@@ -157,12 +160,11 @@ def _has_same_text(old: Block, new: Block) -> bool:
 
 
 def _count_words(block: Block) -> int:
-    """The words of a block; something else on show is one."""
+    """Return the number of words of a block and its descendants. Other visible content counts as one word."""
     return _count_own(block) + sum(map(_count_words, block.children)) if block.children else _count_own(block)
 
 
 def _count_own(block: Block) -> int:
-    """The words of a block without those of what is in it."""
     return _count_in_text(block.text) + sum(map(_count_in_run, block.runs)) + (block.kind in _COUNTED_BLOCKS)
 
 
@@ -177,13 +179,13 @@ def _count_in_text(text: str) -> int:
 
 
 _MIN_EDITS = 4
-"""Edits: of fewer one sees at a glance what they are."""
-_RENAMED = 0.3
-"""The share of a heading that changed from which on it may name another topic."""
+"""Minimum number of edits for a section to be shown as replaced. Fewer edits are readable one by one."""
+_MIN_RENAMED_SHARE = 0.3
+"""Share of a heading that must change before it may name another topic."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """The steps. Those of a section of whose words next to none stayed are told as one."""
+    """Return the steps, with all steps of a replaced section joined into one."""
     found: list[DiffStep] = []
     run: list[DiffStep] = []
     for step in steps:
@@ -199,32 +201,31 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _is_whole_edit(step: DiffStep) -> bool:
-    """Whether words went or came, and nothing stayed around them."""
+    """Return whether a step adds or removes words of a whole block."""
     if step.fate == "changed":
-        return not isinstance(step.parts, TextChange) or "words" in step.parts.sorts
+        return not isinstance(step.parts, TextChange) or "words" in step.parts.kinds
     return step.fate in ("added", "removed") and step.inside is None
 
 
 def _is_heading(step: DiffStep) -> bool:
-    """Whether a heading of either side is still one."""
     return all(node is not None and node.kind == "heading" for node in (step.old, step.new))
 
 
 def _is_renamed(step: DiffStep) -> bool:
-    return isinstance(step.parts, TextChange) and step.parts.changed > _RENAMED
+    return isinstance(step.parts, TextChange) and step.parts.changed > _MIN_RENAMED_SHARE
 
 
 def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     old = [step.old for step in run if step.old is not None]
     new = [step.new for step in run if step.new is not None]
-    # As many of the same kinds are a translation: each is told with the one in its place.
+    # Equal kinds in the same order are a translation: each block is shown next to its counterpart.
     if (
         len(run) < _MIN_EDITS
         or min(len(old), len(new)) < 2
         or [each.kind for each in old] == [each.kind for each in new]
     ):
         return run
-    size = size_of(entries(run), [node.block for node in old])
+    size = change_size(to_entries(run), [node.block for node in old])
     if not size.is_rewritten:
         return run
     step = DiffStep("restructured", old_nodes=tuple(old), new_nodes=tuple(new))
@@ -237,7 +238,7 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """The steps. Where as many blocks came as went, of the same kinds, each is told with the one in its place."""
+    """Return the steps. As many added as removed blocks of the same kinds become changes of each other."""
     found: list[DiffStep] = []
     run: list[DiffStep] = []
     for step in steps:

@@ -1,5 +1,5 @@
-"""Blocks that came and went together, with nearly the same words: put into containers, taken out of them, or arranged in
-others. What is in the containers is compared as if they were not there, and told in those that are there now."""
+"""Finds blocks that were put into containers, taken out of them, or rearranged in other containers, with nearly the
+same words. The contents are compared as if there were no containers, and the result is shown in the new containers."""
 
 from __future__ import annotations
 
@@ -12,49 +12,47 @@ from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, most_similar, similarity, text_similarity
 from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.diff_nodes import DiffStep, Node, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs
-
-CompareNodes = Callable[[Node, Node], DiffStep]
 
 FRAMES, _SERIES = kinds_with("frame"), kinds_with("series")
 _MIN_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
-"""Containers of one kind that are so much alike are one that changed."""
+"""Minimum similarity of two containers of the same kind to count as one that changed."""
 _MIN_LENGTH_RATIO = 0.4
-"""Containers of which one is so much shorter are not."""
+"""Containers are not paired if one is shorter than this share of the other."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 400
 
 
-class _Part(NamedTuple):
-    """A block, and the containers it is looked for in, outermost first. `titles`: it is the title of the last of them."""
+class _FramedNode(NamedTuple):
+    """A block with the containers around it, outermost first. `titles` is true for a node made from the title of the
+    last container."""
 
     node: Node
     path: tuple[Node, ...] = ()
     titles: bool = False
 
 
-_Pair = tuple[_Part | None, _Part | None]
+_Pair = tuple[_FramedNode | None, _FramedNode | None]
 
 
-def join_restructured(steps: list[DiffStep], change: CompareNodes) -> list[DiffStep]:
-    """The steps, with those that are really one told as one. `change` compares two nodes."""
+def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+    """Return the steps, with the steps of one restructuring joined. `compare` compares two nodes."""
     found: list[DiffStep] = []
     for is_stable, group in groupby(steps, lambda step: step.fate in ("same", "left", "arrived")):
         run = list(group)
-        found += run if is_stable else _across_edges(run, change) or _between_edits(run, change)
+        found += run if is_stable else _join_across_edges(run, compare) or _join_between_edits(run, compare)
     return found
 
 
-def _across_edges(run: list[DiffStep], change: CompareNodes) -> list[DiffStep] | None:
-    """Return the steps, with one for blocks that are outside of a container now, or in it, at the place where they were.
-    None if there are no such blocks."""
+def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
+    """Return the steps, with one for blocks that crossed the edge of a container. None if there are none."""
     if len(run) < 2 or not (_frame_kinds(step.old for step in run) & _frame_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -68,27 +66,27 @@ def _across_edges(run: list[DiffStep], change: CompareNodes) -> list[DiffStep] |
             crossing |= ((ours - theirs) & (after - theirs)) | ((theirs - ours) & (before - ours))
     if sum(map(len, crossing.elements())) < _MIN_LENGTH:
         return None
-    taking = [at for at, (ours, theirs) in enumerate(sides) if ((ours - theirs) | (theirs - ours)) & crossing]
-    first, last = taking[0], taking[-1] + 1
+    positions = [at for at, (ours, theirs) in enumerate(sides) if ((ours - theirs) | (theirs - ours)) & crossing]
+    first, last = positions[0], positions[-1] + 1
     old = [step.old for step in run[first:last] if step.old]
     new = [step.new for step in run[first:last] if step.new]
-    olds, news = ({each.number for node in nodes for each in node.walk()} for nodes in (old, new))
-    parts = list(_open_frames(old, lambda node: node.number in news))
-    others = list(_open_frames(new, lambda node: node.number in olds))
+    old_ids, new_ids = ({each.number for node in nodes for each in node.walk()} for nodes in (old, new))
+    parts = list(_open_frames(old, lambda node: node.number in new_ids))
+    others = list(_open_frames(new, lambda node: node.number in old_ids))
     if len(parts) * len(others) > _MAX_PAIRS:
         return None
     pairs = [part for pair in _pair_parts(parts, others) for part in _without_frame(pair)]
     kept = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in kept for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # they are elsewhere now
-    told = _restructured_step(pairs, change, _same_containers(pairs))
-    if told.note and len(old) == len(new) == 1:
-        told = change(old[0], new[0])  # one that grew or shrank so much that it was taken for another
-    return [*_between_edits(run[:first], change), told, *_between_edits(run[last:], change)]
+        return None  # The crossing blocks have no counterpart in this range.
+    step = _restructured_step(pairs, compare, _same_containers(pairs))
+    if step.note and len(old) == len(new) == 1:
+        step = compare(old[0], new[0])  # The container grew or shrank so much that its versions were not paired.
+    return [*_join_between_edits(run[:first], compare), step, *_join_between_edits(run[last:], compare)]
 
 
 def _without_frame(pair: _Pair) -> list[_Pair]:
-    """Return the pair, or two of one side if only one is a container: its equal is elsewhere."""
+    """Return the pair. If only one of the two is a container, return each one without a counterpart."""
     one, other = pair
     if one and other and (one.node.kind in FRAMES) is not (other.node.kind in FRAMES):
         return [(one, None), (None, other)]
@@ -100,44 +98,44 @@ def _frame_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the texts that each step has on either side. A new text that is nearly an old one counts as the old one."""
+    """Return the texts of each step on either side. A new text that is similar to an old one counts as the old one."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
     )
     before, after = (dict.fromkeys(text for texts in side for text in texts) for side in (old, new))
-    gone = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
-    come = [text for text in after if text not in before and len(text) >= MIN_MOVED_LENGTH]
+    removed = [text for text in before if text not in after and len(text) >= MIN_MOVED_LENGTH]
+    added = [text for text in after if text not in before and len(text) >= MIN_MOVED_LENGTH]
     names: dict[str, str] = {}
-    for text in come if len(gone) * len(come) <= _MAX_COMPARED else ():
-        if (at := most_similar(text, gone, _MIN_TEXT_SIMILARITY)) is not None:
-            names[text] = gone[at]
+    for text in added if len(removed) * len(added) <= _MAX_COMPARED else ():
+        if (at := most_similar(text, removed, _MIN_TEXT_SIMILARITY)) is not None:
+            names[text] = removed[at]
     return [
         (Counter(ours), Counter(names.get(text, text) for text in theirs))
         for ours, theirs in zip(old, new, strict=True)
     ]
 
 
-def _between_edits(run: Sequence[DiffStep], change: CompareNodes) -> list[DiffStep]:
+def _join_between_edits(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
     found: list[DiffStep] = []
     for is_whole, group in groupby(run, lambda step: step.fate in ("added", "removed")):
         part = list(group)
-        found += _join_rearranged(part, change) if is_whole else part
+        found += _join_rearranged(part, compare) if is_whole else part
     return found
 
 
-def _join_rearranged(run: list[DiffStep], change: CompareNodes) -> list[DiffStep]:
-    run = join_converted_tables(join_rewritten_operations(run, change), change)
+def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+    run = join_converted_tables(join_rewritten_operations(run, compare), compare)
     at = next((at for at, step in enumerate(run) if step.fate == "restructured"), None)
     if at is not None:
-        return [*_join_rearranged(run[:at], change), run[at], *_join_rearranged(run[at + 1 :], change)]
+        return [*_join_rearranged(run[:at], compare), run[at], *_join_rearranged(run[at + 1 :], compare)]
     old = [step.old for step in run if step.old]
     new = [step.new for step in run if step.new]
     if not old or not new or len(old) * len(new) > _MAX_PAIRS:
         return run
-    olds, news = _containers(old), _containers(new)
-    ours = list(_open_frames(old, lambda node: _has_counterpart(node, news.get(node.kind, []))))
-    theirs = list(_open_frames(new, lambda node: _has_counterpart(node, olds.get(node.kind, []))))
+    old_ids, new_ids = _containers(old), _containers(new)
+    ours = list(_open_frames(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
+    theirs = list(_open_frames(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(ours) * len(theirs) > _MAX_PAIRS or not any(part.path for part in (*ours, *theirs)):
         return run
     pairs = _pair_parts(ours, theirs)
@@ -145,8 +143,8 @@ def _join_rearranged(run: list[DiffStep], change: CompareNodes) -> list[DiffStep
     whole = min(sum(node.size for node in side) for side in (old, new))
     if kept < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
         return run
-    lead, pairs, tail = _split_edges(pairs)
-    return [*_steps_of(lead, change), _restructured_step(pairs, change), *_steps_of(tail, change)]
+    before_pairs, pairs, after_pairs = _split_edges(pairs)
+    return [*_steps_of(before_pairs, compare), _restructured_step(pairs, compare), *_steps_of(after_pairs, compare)]
 
 
 def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
@@ -160,15 +158,15 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 
 def _open_frames(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
-) -> Iterator[_Part]:
-    """What stands in containers, but for those that are closed."""
+) -> Iterator[_FramedNode]:
+    """Yield the blocks inside containers, at any depth. Closed containers are yielded as one block."""
     for node in nodes:
         if node.kind not in FRAMES or not node.children or is_closed(node):
-            yield _Part(node, path)
+            yield _FramedNode(node, path)
             continue
         if title := _title(node.block):
             heading = Node(Block("heading", runs=title, lines=node.block.lines), [], -id(node), plain_text(title))
-            yield _Part(heading, (*path, node), titles=True)
+            yield _FramedNode(heading, (*path, node), titles=True)
         yield from _open_frames(node.children, is_closed, (*path, node))
 
 
@@ -180,21 +178,21 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """The title of a container that has one beside what is in it."""
+    """Return the title that a container has in addition to its children."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")
     return (Run(title),) if title else ()
 
 
-def _pair_parts(ours: Sequence[_Part], theirs: Sequence[_Part]) -> list[_Pair]:
+def _pair_parts(ours: Sequence[_FramedNode], theirs: Sequence[_FramedNode]) -> list[_Pair]:
     by_node = {id(part.node): part for part in (*ours, *theirs)}
     pairs = align([part.node for part in ours], [part.node for part in theirs])
     return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
 
 
-def _kept_length(old: _Part | None, new: _Part | None) -> float:
-    """About how many characters of a pair stayed."""
+def _kept_length(old: _FramedNode | None, new: _FramedNode | None) -> float:
+    """Return roughly how many characters of a pair are equal."""
     if old is None or new is None:
         return 0.0
     ours, theirs = old.node, new.node
@@ -202,7 +200,7 @@ def _kept_length(old: _Part | None, new: _Part | None) -> float:
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """What came or went before, the pairs of what is arranged in another way, and what came or went after."""
+    """Split pairs into edits before the restructuring, the restructured pairs, and edits after the restructuring."""
 
     def is_outside(pair: _Pair) -> bool:
         one, other = pair
@@ -216,75 +214,77 @@ def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pa
     return pairs[:first], pairs[first:last], pairs[last:]
 
 
-def _steps_of(pairs: Sequence[_Pair], change: CompareNodes) -> list[DiffStep]:
-    return [_step(one, other, change) for one, other in pairs]
+def _steps_of(pairs: Sequence[_Pair], compare: CompareNodes) -> list[DiffStep]:
+    return [_step(one, other, compare) for one, other in pairs]
 
 
-def _step(one: _Part | None, other: _Part | None, change: CompareNodes) -> DiffStep:
+def _step(one: _FramedNode | None, other: _FramedNode | None, compare: CompareNodes) -> DiffStep:
     if other is None:
         assert one is not None, "a pair must have at least one side"
         return DiffStep("removed", old=one.node)
     if one is None:
         return DiffStep("added", new=other.node)
     same = one.node.number == other.node.number
-    return DiffStep("same", one.node, other.node) if same else change(one.node, other.node)
+    return DiffStep("same", one.node, other.node) if same else compare(one.node, other.node)
 
 
-def _restructured_step(pairs: Sequence[_Pair], change: CompareNodes, was: Mapping[int, Node] | None = None) -> DiffStep:
-    """All of it as one step, what is in containers now in them. A step without nodes, only with a note, stands before blocks
-    that are in other containers now. `was`: the containers that are
-    still there, by the ids of what they are now; None if the containers come or go as a whole."""
+def _restructured_step(
+    pairs: Sequence[_Pair], compare: CompareNodes, old_frames: Mapping[int, Node] | None = None
+) -> DiffStep:
+    """Return one step for all pairs, with the changes inside the new containers. A step without nodes is a note on the
+    blocks after it, which crossed the edge of a container. `old_frames` has the old version of each container that
+    remains, by the id of the new one. None if containers were added or removed as a whole."""
     old = tuple(_outermost(one for one, _ in pairs))
     new = tuple(_outermost(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
-    open_: list[tuple[Node, DiffStep]] = []
-    stayed: list[DiffStep] = []
+    open_frames: list[tuple[Node, DiffStep]] = []
+    kept_frames: list[DiffStep] = []
     crossings: list[tuple[DiffStep, str, list[Node]]] = []
     last = ""
 
     def enter(path: tuple[Node, ...]) -> list[DiffStep]:
-        while open_ and (len(open_) > len(path) or path[len(open_) - 1] is not open_[-1][0]):
-            open_.pop()
-        for node in path[len(open_) :]:
+        while open_frames and (len(open_frames) > len(path) or path[len(open_frames) - 1] is not open_frames[-1][0]):
+            open_frames.pop()
+        for node in path[len(open_frames) :]:
             frame = DiffStep("added", new=node, inside=[])
-            if was and id(node) in was:
-                frame.fate, frame.old = "changed", was[id(node)]
-                stayed.append(frame)
-            _steps_inside(open_, step).append(frame)
-            open_.append((node, frame))
-        return _steps_inside(open_, step)
+            if old_frames and id(node) in old_frames:
+                frame.fate, frame.old = "changed", old_frames[id(node)]
+                kept_frames.append(frame)
+            _steps_inside(open_frames, step).append(frame)
+            open_frames.append((node, frame))
+        return _steps_inside(open_frames, step)
 
     for at, (one, other) in enumerate(pairs):
         if other is None and one is not None and one.titles:
-            continue  # the container it was the title of is gone, which is said of all
+            continue  # The note already covers the removal of the container.
         if other is None:
-            # A heading begins something else: it does not lie in what is above it.
+            # A heading starts a new topic, so it does not belong to the containers above it.
             following = next((each.path for _, each in pairs[at:] if each is not None), ())
-            path = tuple(node for node, _ in open_)
+            path = tuple(node for node, _ in open_frames)
             if one is not None and one.node.kind == "heading":
                 path = tuple(ours for ours, theirs in zip(path, following, strict=False) if ours is theirs)
-            enter(path).append(_step(one, None, change))
+            enter(path).append(_step(one, None, compare))
         elif other.titles:
             enter(other.path)
-            if one is not None and open_[-1][1].old is None:
-                _retitle(open_[-1][1], one)
+            if one is not None and open_frames[-1][1].old is None:
+                _retitle(open_frames[-1][1], one)
         else:
             siblings = enter(other.path)
-            way = _crossing_note(one, other, was) if was is not None and one is not None else ""
-            if way and way != last:
-                crossings.append((DiffStep("restructured", inside=[]), way, []))
+            note = _crossing_note(one, other, old_frames) if old_frames is not None and one is not None else ""
+            if note and note != last:
+                crossings.append((DiffStep("restructured", inside=[]), note, []))
                 siblings.append(crossings[-1][0])
-            if way:
+            if note:
                 crossings[-1][2].append(other.node)
-            last = way
-            siblings.append(_step(one, other, change))
-    for crossing, way, nodes in crossings:
-        crossing.note = f"{_summary(nodes)} {way}"
+            last = note
+            siblings.append(_step(one, other, compare))
+    for crossing, note, nodes in crossings:
+        crossing.note = f"{_summary(nodes)} {note}"
     for frame in step.inside or ():
         collapse_container(frame)
-    for frame in reversed(stayed):  # the innermost first
+    for frame in reversed(kept_frames):  # Innermost containers come first.
         _finish_frame(frame)
-    if was is None:
+    if old_frames is None:
         step.note = _restructuring_note(old, new, pairs, step.inside or ())
     elif not crossings:
         step.note = _rearrangement_note(old, new)
@@ -292,7 +292,7 @@ def _restructured_step(pairs: Sequence[_Pair], change: CompareNodes, was: Mappin
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the containers that are there on both sides: the old one by the id of the new one."""
+    """Return the containers that exist on both sides: the old one by the id of the new one."""
     found: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -307,15 +307,15 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     return found
 
 
-def _crossing_note(old: _Part, new: _Part, was: Mapping[int, Node]) -> str:
-    """Return which containers a block left and entered. Empty if it is in the same ones, or in a part of one that was
-    divided, or in one that was joined with its own."""
-    kept = {id(was[id(node)]) for node in new.path if id(node) in was} & set(map(id, old.path))
+def _crossing_note(old: _FramedNode, new: _FramedNode, old_frames: Mapping[int, Node]) -> str:
+    """Return a note on the containers that a block left and entered. Empty if it stays in the same containers, or if
+    its container was split or joined."""
+    kept = {id(old_frames[id(node)]) for node in new.path if id(node) in old_frames} & set(map(id, old.path))
     left = [node for node in old.path if id(node) not in kept]
-    entered = [node for node in new.path if id(node) not in was or id(was[id(node)]) not in kept]
+    entered = [node for node in new.path if id(node) not in old_frames or id(old_frames[id(node)]) not in kept]
     if left and entered and left[-1].kind == entered[-1].kind:
-        stayed = map(id, was.values())
-        if id(entered[-1]) not in was or id(left[-1]) not in stayed:
+        kept_frames = map(id, old_frames.values())
+        if id(entered[-1]) not in old_frames or id(left[-1]) not in kept_frames:
             return ""
     ways = [f"unwrapped from {_name(left[-1])}"] if left else []
     ways += [f"wrapped in {_name(entered[-1])}"] if entered else []
@@ -323,7 +323,7 @@ def _crossing_note(old: _Part, new: _Part, was: Mapping[int, Node]) -> str:
 
 
 def collapse_container(step: DiffStep) -> None:
-    """Tell a container as a whole of which nothing was elsewhere, or stayed."""
+    """Show a container as added or removed as a whole if all its children were."""
     if step.fate in ("added", "removed") and step.inside is not None:
         for inner in step.inside:
             collapse_container(inner)
@@ -332,7 +332,7 @@ def collapse_container(step: DiffStep) -> None:
 
 
 def _finish_frame(frame: DiffStep) -> None:
-    """Tell what became of a container that stayed, with only those blocks in it before that are in it now."""
+    """Complete the step of a container that remains. Only blocks that were in it before count as its old children."""
     assert frame.inside is not None, "a container must have steps inside"
     assert frame.old is not None
     assert frame.new is not None
@@ -341,7 +341,7 @@ def _finish_frame(frame: DiffStep) -> None:
     kept = tuple(_old_blocks(frame.inside))
     old, new = frame.old.block._replace(children=kept), frame.new.block
     frame.old = Node(old, [], -1, "")
-    # How far apart items are follows from what was in them.
+    # The spacing of items follows from their content.
     frame.settings = tuple(each for each in changed_attributes(old, new) if each.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         frame.title = diff_runs(old.runs, new.runs)
@@ -355,32 +355,32 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from within
         else:
-            # A container that got its title from a heading has no children noted.
+            # A container that got its title from a heading has no children recorded.
             yield step.old.block if step.old.block.children else step.old.block._replace(children=within)
 
 
-def _steps_inside(open_: Sequence[tuple[Node, DiffStep]], whole: DiffStep) -> list[DiffStep]:
-    found = (open_[-1][1] if open_ else whole).inside
+def _steps_inside(open_frames: Sequence[tuple[Node, DiffStep]], whole: DiffStep) -> list[DiffStep]:
+    found = (open_frames[-1][1] if open_frames else whole).inside
     assert found is not None, "a container must have steps inside"
     return found
 
 
-def _retitle(frame: DiffStep, old: _Part) -> None:
-    """A heading became the title of a container, or the title of another did."""
+def _retitle(frame: DiffStep, old: _FramedNode) -> None:
+    """Record that a heading, or the title of another container, became the title of a container."""
     assert frame.new is not None, "the container must be in the new version"
-    now, was = frame.new.block, old.path[-1].block._replace(children=()) if old.titles else old.node.block
-    frame.fate, frame.old = "changed", Node(was, [], -1, old.node.text)
-    frame.settings = changed_attributes(was, now)
+    now, old_frames = frame.new.block, old.path[-1].block._replace(children=()) if old.titles else old.node.block
+    frame.fate, frame.old = "changed", Node(old_frames, [], -1, old.node.text)
+    frame.settings = changed_attributes(old_frames, now)
     if now.runs:
-        frame.title = diff_runs(was.runs, now.runs)
+        frame.title = diff_runs(old_frames.runs, now.runs)
     else:
         before, after = plain_text(old.node.block.runs), str(now.attrs["title"])
         frame.settings = tuple(each for each in frame.settings if each.name != "title")
         frame.settings += (AttributeChange("title", before, after),) if before != after else ()
 
 
-def _outermost(parts: Iterator[_Part | None]) -> Iterator[Node]:
-    """The outermost blocks that parts lie in, each once."""
+def _outermost(parts: Iterator[_FramedNode | None]) -> Iterator[Node]:
+    """Yield the outermost block around each part, without repeats."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node
@@ -392,12 +392,12 @@ def _outermost(parts: Iterator[_Part | None]) -> Iterator[Node]:
 def _restructuring_note(
     old: Sequence[Node], new: Sequence[Node], pairs: Sequence[_Pair], steps: Sequence[DiffStep]
 ) -> str:
-    gone = {id(one.path[0]) for one, _ in pairs if one is not None and one.path}
-    come = [step.new for step in steps if step.inside is not None and step.new and id(step.new) in set(map(id, new))]
-    if not gone:
-        return f"wrapped in {_names(come)}"
-    if not come:
-        return f"unwrapped from {_names([node for node in old if id(node) in gone])}"
+    removed = {id(one.path[0]) for one, _ in pairs if one is not None and one.path}
+    added = [step.new for step in steps if step.inside is not None and step.new and id(step.new) in set(map(id, new))]
+    if not removed:
+        return f"wrapped in {_names(added)}"
+    if not added:
+        return f"unwrapped from {_names([node for node in old if id(node) in removed])}"
     return _rearrangement_note(old, new)
 
 

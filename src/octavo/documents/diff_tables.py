@@ -1,31 +1,31 @@
-"""Which columns and which rows of two tables belong together."""
+"""Pairs the columns and rows of two tables, and finds text that became a table or the reverse."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from octavo.documents.blocks import Block, Column, Run, kinds_with, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, kinds_with, plain_text
 from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs, text_similarity
 from octavo.documents.diff_attributes import changed_run_attributes, changed_values, shorten
 from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
-from octavo.documents.diff_nodes import DiffStep, Node, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, runs_key
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import diff_ranges
 
 _SETTING_NAMES = {"align": "aligned", "max": "maximum stars"}
 _MIN_CELLS_IN_COMMON = 0.5
-"""The share of their cells that columns have in common which are one."""
+"""Minimum share of equal cells for two columns to count as the same column."""
 _MAX_ROWS = 1000
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """The columns of both, in an order that is that of both."""
-    before: Sequence[Column] = old.attrs.get("columns", ())
-    after: Sequence[Column] = new.attrs.get("columns", ())
+    """Return the columns of both tables in pairs that keep the order of both sides."""
+    before: Sequence[TableColumn] = old.attrs.get("columns", ())
+    after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
     if len(before) != len(after) and not any(plain_text(column.title).strip() for column in (*before, *after)):
         return tuple(_pair_by_cells(old, new, range(len(before)), range(len(after)), untitled=True))
@@ -41,8 +41,8 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, ours: range, theirs: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Columns in pairs whose titles do not say which is which: those that have most of their cells in common. Those between
-    them are paired by their places if they have no titles."""
+    """Yield pairs of columns that have no unique titles: columns with most cells in common. With `untitled`, the
+    columns between these pairs are paired by position."""
     before, after = ([_column_texts(table, at) for at in some] for table, some in ((old, ours), (new, theirs)))
     worth = [
         {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
@@ -62,7 +62,6 @@ def _pair_by_cells(
 
 
 def _column_texts(table: Block, column: int) -> Counter[str]:
-    """The words of the cells of a column that has any."""
     rows = (row.children for row in table.children[:_MAX_ROWS])
     return Counter(text for cells in rows if column < len(cells) and (text := plain_text(cells[column].runs).strip()))
 
@@ -71,14 +70,14 @@ def _shared_share(one: Counter[str], other: Counter[str]) -> float:
     return (one & other).total() / max(one.total(), other.total(), 1)
 
 
-def _column_names(columns: Sequence[Column]) -> list[str]:
-    """What columns are told apart by: their titles, or their places if they have none."""
+def _column_names(columns: Sequence[TableColumn]) -> list[str]:
+    """Return the names that identify columns: their titles, or their positions if no column has a title."""
     titles = [plain_text(column.title).strip() for column in columns]
     return titles if any(titles) else [str(index) for index in range(len(titles))]
 
 
 def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]:
-    """What became of the columns that both tables have, but for their titles."""
+    """Return the changes of columns that exist in both tables, except those of their titles."""
     found: list[AttributeChange] = []
     for number, pair in enumerate(columns, 1):
         if pair.old is None or pair.new is None:
@@ -98,17 +97,17 @@ def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]
 
 
 def has_same_title(pair: ColumnPair) -> bool:
-    """Whether a column of both tables is headed alike."""
+    """Return whether a column has the same title in both tables."""
     return runs_key(pair.old.title if pair.old else ()) == runs_key(pair.new.title if pair.new else ())
 
 
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """The rows of two tables in pairs, in an order that is that of both. Those that are elsewhere now stand by
-    themselves, once for each side: the second answer has the other row of each of them by its id.
+    """Return the rows of two tables in pairs that keep the order of both sides, and the counterparts of moved rows.
 
-    A row is known by the cell that no other row has, and by its likeness otherwise.
+    A moved row is in the pairs once for each side. The second value maps the id of a moved row to its row on the other
+    side. Rows are matched by a cell text that is unique in its column, or else by similarity.
     """
     ours, theirs = _identified_rows(old, new, columns)
     before = [ours.get(id(row), row.number) for row in old]
@@ -120,23 +119,28 @@ def row_pairs(
         if not each.equal
         for name, row in _identified_in_range(old, before, each.i1, each.i2)
     }
-    came = {
+    arrived = {
         name: row
         for each in found
         if not each.equal
         for name, row in _identified_in_range(new, after, each.j1, each.j2)
     }
-    twins = {id(row): came[name] for name, row in left.items()} | {id(row): left[name] for name, row in came.items()}
+    counterparts = {id(row): arrived[name] for name, row in left.items()} | {
+        id(row): left[name] for name, row in arrived.items()
+    }
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in found:
-        pairs += zip(old[i1:i2], new[j1:j2], strict=True) if equal else align_without(old[i1:i2], new[j1:j2], twins)
-    return pairs, twins
+        pairs += (
+            zip(old[i1:i2], new[j1:j2], strict=True) if equal else align_without(old[i1:i2], new[j1:j2], counterparts)
+        )
+    return pairs, counterparts
 
 
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """What rows that both sides have are known by: their words in the first column that tells most rows apart."""
+    """Return the names of rows that exist on both sides, by the ids of the rows. The name is the text in the first
+    column whose texts are unique for most rows."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -148,7 +152,7 @@ def _identified_rows(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Rows by the words they alone have in a column. Numbers are none: a row put in counts those below it anew."""
+    """Return rows by their unique text in a column. Numbers do not count, because inserted rows change them."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -163,13 +167,13 @@ def _identified_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""The share of the letters of a row that are in another now, from which on it went there."""
+"""Minimum share of the letters of a row that must be in another row for the two to count as joined."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """The steps of the rows of a table. A row that changed, and those beside it whose words it took or gave, are one."""
+    """Return the steps of rows. A changed row is joined with adjacent rows that were merged or split."""
     found: list[DiffStep] = []
     at = 0
     while at < len(steps):
@@ -186,16 +190,16 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
     return found
 
 
-def _is_part_of_row(beside: DiffStep, row: DiffStep, fate: str) -> bool:
-    """Whether most words of a row that went are in one that stayed, and were not before; or the other way round."""
-    gone = fate == "removed"
-    part, whole, rest = (beside.old, row.new, row.old) if gone else (beside.new, row.old, row.new)
+def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
+    """Return whether most text of the removed or added row `step` was merged into or split from `row`."""
+    is_removed = fate == "removed"
+    part, whole, rest = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None
     assert whole is not None
     assert rest is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
-    there, before = ([_cell_text(cell) for cell in node.children] for node in (whole, rest))
-    new = ["" if text in before else text for text in there]
+    target_texts, before = ([_cell_text(cell) for cell in node.children] for node in (whole, rest))
+    new = ["" if text in before else text for text in target_texts]
     found = sum(len(text) for text in texts if _find_cell(text, new) is not None)
     return found >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
 
@@ -207,34 +211,38 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
     parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
     some, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
-    own = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
-    there = [_cell_text(cell) if (cell := _cell_at(one, index)) else "" for _, index in indices]
+    column_of = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
+    target_texts = [_cell_text(cell) if (cell := cell_at(one, index)) else "" for _, index in indices]
     before = [_cell_text(cell) for cell in some.children]
-    runs = [cell.block.runs if (cell := _cell_at(some, index)) else () for index, _ in indices]
+    runs = [cell.block.runs if (cell := cell_at(some, index)) else () for index, _ in indices]
     for part in parts:
-        for stood_in, given in enumerate(part.children):
-            if text := _cell_text(given):
-                into = _find_cell(text, ["" if said in before else said for said in there])
-                place = into if into is not None else own.get(stood_in, 0)
-                runs[place] = (*runs[place], *((Run("\n", kind="break"),) if runs[place] else ()), *given.block.runs)
-    stood = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
+        for column_index, part_cell in enumerate(part.children):
+            if text := _cell_text(part_cell):
+                into = _find_cell(text, ["" if said in before else said for said in target_texts])
+                place = into if into is not None else column_of.get(column_index, 0)
+                runs[place] = (
+                    *runs[place],
+                    *((Run("\n", kind="break"),) if runs[place] else ()),
+                    *part_cell.block.runs,
+                )
+    cell_blocks = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
     cells = []
-    for block, (_, index) in zip(stood, indices, strict=True):
-        cell = _cell_at(one, index)
+    for block, (_, index) in zip(cell_blocks, indices, strict=True):
+        cell = cell_at(one, index)
         other = cell.block if cell is not None else None
         was, now = (block, other) if is_join else (other, block)
         changed = diff_runs(was.runs if was else (), now.runs if now else ())
-        cells.append(CellChange(was, now, changed if changed.sorts else None))
-    made = some.block._replace(children=tuple(stood))
-    virtual = Node(made, [], -id(made), " ".join(plain_text(each) for each in runs))
-    told = DiffStep(
-        "changed", virtual if is_join else row.old, row.new if is_join else virtual, RowChange(tuple(cells))
+        cells.append(CellChange(was, now, changed if changed.kinds else None))
+    joined_block = some.block._replace(children=tuple(cell_blocks))
+    joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(each) for each in runs))
+    joined = DiffStep(
+        "changed", joined_row if is_join else row.old, row.new if is_join else joined_row, RowChange(tuple(cells))
     )
-    told.settings = row.settings
+    joined.settings = row.settings
     count = 1 + len(parts)
     nodes = ((row.old, *parts), (row.new,)) if is_join else ((row.old,), (row.new, *parts))
     note = f"{count} rows joined into 1" if is_join else f"1 row split into {count}"
-    return DiffStep("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, inside=[told])
+    return DiffStep("restructured", old_nodes=nodes[0], new_nodes=nodes[1], note=note, inside=[joined])
 
 
 def _cell_text(cell: Node) -> str:
@@ -242,7 +250,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[str]) -> int | None:
-    """Which of some cells has a text, or one much like it."""
+    """Return the index of the cell whose text contains `text` or is most similar to it. None if there is none."""
     best, found = 0.0, None
     for at, said in enumerate(cells):
         alike = 1.0 if text in said else text_similarity(text, said, _MIN_CELL_SIMILARITY) if said else 0.0
@@ -251,11 +259,10 @@ def _find_cell(text: str, cells: Sequence[str]) -> int | None:
     return found
 
 
-def _cell_at(row: Node, index: int | None) -> Node | None:
+def cell_at(row: Node, index: int | None) -> Node | None:
+    """Return the cell of a row at an index. None for a missing cell or without an index."""
     return row.children[index] if index is not None and index < len(row.children) else None
 
-
-CompareNodes = Callable[[Node, Node], DiffStep]
 
 _TABLE_KINDS = kinds_with("grid")
 _TEXT_KINDS = frozenset({"paragraph", "heading", "content-ref"})
@@ -264,52 +271,55 @@ _MIN_SHARE_KEPT = 0.5
 _MAX_TEXT_PAIRS = 20_000
 
 
-def join_converted_tables(run: list[DiffStep], change: CompareNodes) -> list[DiffStep]:
-    """The steps, all of them of blocks that came or went. `change` compares two nodes."""
+def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
+    """Return the steps, which are all additions and removals. Text that became a table without header, or the reverse,
+    becomes one restructured step. `compare` compares two nodes."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run
     if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
-        return run  # its head came too, or went
-    is_made = grids[0].new is grid
-    others = [node for step in run if (node := step.old if is_made else step.new) is not None]
+        return run  # The header was added or removed too.
+    is_new_table = grids[0].new is grid
+    others = [node for step in run if (node := step.old if is_new_table else step.new) is not None]
     pairs = _pair_with_cells(others, grid)
     if not pairs:
         return run
     taken = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
-    if is_made:
-        told = DiffStep("restructured", old_nodes=tuple(taken), new_nodes=(grid,))
-        told.note = f"{_count_kinds(taken)} → {grid.kind}"
+    if is_new_table:
+        joined = DiffStep("restructured", old_nodes=tuple(taken), new_nodes=(grid,))
+        joined.note = f"{_count_kinds(taken)} → {grid.kind}"
         left = [text for node in taken for text in _text_blocks(node) if id(text) not in pairs]
         was = {id(pairs[id(text)]): text for node in taken for text in _text_blocks(node) if id(text) in pairs}
-        told.inside = [*(DiffStep("removed", old=text) for text in left), change(_table_before(grid, was), grid)]
+        joined.inside = [*(DiffStep("removed", old=text) for text in left), compare(_table_before(grid, was), grid)]
     else:
-        told = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(taken))
-        told.note = f"{grid.kind} → {_count_kinds(taken)}"
+        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(taken))
+        joined.note = f"{grid.kind} → {_count_kinds(taken)}"
         kept = set(map(id, pairs.values()))
-        gone = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
-        told.inside = [
-            *(DiffStep("removed", old=text) for text in gone),
-            *(_text_step(node, pairs, change) for node in taken),
+        removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
+        joined.inside = [
+            *(DiffStep("removed", old=text) for text in removed),
+            *(_text_step(node, pairs, compare) for node in taken),
         ]
     names = set(map(id, taken))
-    return [told if step is grids[0] else step for step in run if id(step.old if is_made else step.new) not in names]
+    return [
+        joined if step is grids[0] else step for step in run if id(step.old if is_new_table else step.new) not in names
+    ]
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """For each text among blocks, by its identity, the cell that has its words; none when they are not nearly the same."""
+    """Return the cells with the words of each text block, by the id of the block. Empty if too few words are equal."""
     texts, cells = [text for node in others for text in _text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
-    # A cell is compared as the paragraph that it could have been, and so is a link on a line of its own.
+    # Cells, and links on a line of their own, are compared as paragraphs.
     said = [_as_kind("paragraph", text) if text.kind == "content-ref" else text for text in texts]
-    stood = [_as_kind("paragraph", cell) for cell in cells]
-    named = {id(each): node for each, node in zip((*said, *stood), (*texts, *cells), strict=True)}
-    pairs = [(named[id(one)], named[id(other)]) for one, other in align(said, stood) if one and other]
+    cell_blocks = [_as_kind("paragraph", cell) for cell in cells]
+    named = {id(each): node for each, node in zip((*said, *cell_blocks), (*texts, *cells), strict=True)}
+    pairs = [(named[id(one)], named[id(other)]) for one, other in align(said, cell_blocks) if one and other]
     kept = sum(
         cell.size * text_similarity(plain_text(one.block.runs), plain_text(cell.block.runs)) for one, cell in pairs
     )
-    whole = min(sum(cell.size for cell in stood), sum(text.size for text in said))
+    whole = min(sum(cell.size for cell in cell_blocks), sum(text.size for text in said))
     return {} if kept < max(_MIN_TABLE_LENGTH, _MIN_SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
 
 
@@ -317,15 +327,14 @@ def _filled_cells(grid: Node) -> list[Node]:
     return [cell for row in grid.children for cell in row.children if cell.block.runs]
 
 
-def _text_step(node: Node, pairs: dict[int, Node], change: CompareNodes) -> DiffStep:
-    """What became of the cells that a block was made of."""
+def _text_step(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> DiffStep:
     if node.kind in _TEXT_KINDS and pairs[id(node)].block.runs == node.block.runs:
         return DiffStep("same", _with_cell_text(node, pairs), node)
-    return change(_with_cell_text(node, pairs), node)
+    return compare(_with_cell_text(node, pairs), node)
 
 
 def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
-    """A block as it would have been with the words of the cells it was made of."""
+    """Return a block with the texts of the cells that it was made from."""
     if id(node) not in pairs and node.kind not in _TEXT_KINDS:
         return _node_with_children(node.block, [_with_cell_text(child, pairs) for child in node.children])
     cell = pairs.get(id(node)) or _empty_node(node.kind)
@@ -334,7 +343,7 @@ def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
 
 
 def _text_blocks(node: Node) -> list[Node]:
-    """The texts that a block is made of; none when there is anything else in it."""
+    """Return the text blocks that a block consists of. Empty if it has any other content."""
     if node.kind in _TEXT_KINDS and not node.children:
         return [node] if node.block.runs else []
     if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):
@@ -349,15 +358,18 @@ def _as_kind(kind: str, node: Node) -> Node:
 
 
 def _table_before(grid: Node, was: dict[int, Node]) -> Node:
-    """The table as it would have been: its cells with the words they had, and nothing else."""
+    """Return the table as it was before: its cells with their old text, and all else empty."""
     rows = []
     for row in grid.children:
         cells = [_as_kind("cell", was[id(cell)]) if id(cell) in was else _empty_node("cell") for cell in row.children]
         target = row.block.attrs.get("target")
-        led = any(id(cell) in was and was[id(cell)].block.attrs.get("url", "") == target for cell in row.children)
+        has_target = any(
+            id(cell) in was and was[id(cell)].block.attrs.get("url", "") == target for cell in row.children
+        )
         rows.append(
             _node_with_children(
-                Block(row.kind, {"target": target} if led else {}, lines=row.block.lines, key=row.block.key), cells
+                Block(row.kind, {"target": target} if has_target else {}, lines=row.block.lines, key=row.block.key),
+                cells,
             )
         )
     return _node_with_children(Block(grid.kind, grid.block.attrs, lines=grid.block.lines, key=grid.block.key), rows)

@@ -1,4 +1,4 @@
-"""Two texts compared word by word: which words came, went, stayed, or stayed and look otherwise."""
+"""Compares two texts word by word, and two sources line by line."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ from octavo.documents.html import file_name
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
-"""Characters that are words of their own, also beside Latin letters."""
-_WORD = re.compile(
-    rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.",
-    re.DOTALL,
-)
+"""Characters that count as a word each, even next to Latin letters."""
+_WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
 _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
-"""Where a clause ends."""
+"""Characters that end a clause."""
 _PUNCTUATION = re.compile(r"[\s,.;:!?，。、；：！？…]+")
 _EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
 SLICE_LENGTH = 10_000
-"""Characters."""
+"""Maximum number of characters of a part that is processed without interruption."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,50 +35,50 @@ class _Token:
 
 
 def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
-    """How one text became the other."""
+    """Return the changes from one text to the other."""
     before, after = _tokens(old), _tokens(new)
     found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
-    if any(_WIDE.match(piece.text) for stretch in found if stretch.equal for piece in before[stretch.i1 : stretch.i2]):
+    if any(_WIDE.match(token.text) for stretch in found if stretch.equal for token in before[stretch.i1 : stretch.i2]):
         found = _join_in_clauses(found, before)
-    written = _ChangeBuilder()
+    builder = _ChangeBuilder()
     changed = 0
     for stretch in found:
         if stretch.equal:
             for index in range(stretch.i2 - stretch.i1):
-                written.stayed(before[stretch.i1 + index], after[stretch.j1 + index])
+                builder.put_pair(before[stretch.i1 + index], after[stretch.j1 + index])
             continue
-        for piece in before[stretch.i1 : stretch.i2]:
-            written.put("delete", piece)
-            changed += len(piece.text)
-        for piece in after[stretch.j1 : stretch.j2]:
-            written.put("insert", piece)
-            changed += len(piece.text)
+        for token in before[stretch.i1 : stretch.i2]:
+            builder.put("delete", token)
+            changed += len(token.text)
+        for token in after[stretch.j1 : stretch.j2]:
+            builder.put("insert", token)
+            changed += len(token.text)
     total = sum(len(each.text) for each in before) + sum(len(each.text) for each in after)
-    return TextChange(written.words(), changed / total if total else 0.0)
+    return TextChange(builder.words(), changed / total if total else 0.0)
 
 
-def _token_keys(pieces: Sequence[_Token]) -> list[str]:
-    return [" " if piece.text.isspace() else piece.text for piece in pieces]
+def _token_keys(tokens: Sequence[_Token]) -> list[str]:
+    return [" " if token.text.isspace() else token.text for token in tokens]
 
 
 def _tokens(runs: Iterable[Run]) -> list[_Token]:
     found = []
     for run in runs:
-        look = style(run)
+        token_style = style(run)
         if run.kind in ATOMIC_KINDS:
-            found.append(_Token(f"\0{_shown(run)}", run, look))
+            found.append(_Token(f"\0{_atomic_text(run)}", run, token_style))
         else:
-            found += [_Token(word, run, look) for part in slices(run.text) for word in _WORD.findall(part)]
+            found += [_Token(word, run, token_style) for part in slices(run.text) for word in _WORD.findall(part)]
     return found
 
 
-def _shown(run: Run) -> str:
-    """What tells a run that is one thing from others for those who see it."""
+def _atomic_text(run: Run) -> str:
+    """Return the visible name of a run that is compared as a whole."""
     return run.text or file_name(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
 
 
 def slices(text: str) -> Iterator[str]:
-    """A text in parts to be gone through at once, cut where no word is: while that is done no other thread runs."""
+    """Yield a text in parts, split between words. A regular expression on a long text blocks all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -91,7 +88,7 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_islands(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
-    """Stretches joined where next to nothing stayed between two changes, so that they read as one."""
+    """Return the ranges, with changes joined across very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
     for index, stretch in enumerate(found):
         inner = 0 < index < len(found) - 1
@@ -105,16 +102,16 @@ def _join_islands(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[
     return joined
 
 
-def _is_island(pieces: Sequence[_Token]) -> bool:
-    text = "".join(piece.text for piece in pieces).strip()
+def _is_island(tokens: Sequence[_Token]) -> bool:
+    text = "".join(token.text for token in tokens).strip()
     if _WIDE.search(text):
         return len(text) < _WIDE_ISLAND - 1
     return len(text) <= _SMALL_ISLAND
 
 
 def _join_in_clauses(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
-    """Stretches, those joined that lie in one clause of which less than half stayed: where every character is a piece,
-    some stay by chance."""
+    """Return the ranges. Changes in one clause are joined if less than half of the clause remains: in a script without
+    spaces, single characters match by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
     for stretch in found:
@@ -135,10 +132,10 @@ def _join_in_clauses(found: Sequence[DiffRange], before: Sequence[_Token]) -> li
 
 def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     changed = [index for index, part in enumerate(parts) if not part.equal]
-    gone = sum(part.i2 - part.i1 for part in parts if not part.equal)
-    come = sum(part.j2 - part.j1 for part in parts if not part.equal)
-    kept = [piece for part in parts if part.equal for piece in before[part.i1 : part.i2]]
-    if len(changed) < 2 or max(gone, come) <= len(kept) or not any(_WIDE.match(piece.text) for piece in kept):
+    removed = sum(part.i2 - part.i1 for part in parts if not part.equal)
+    added = sum(part.j2 - part.j1 for part in parts if not part.equal)
+    kept = [token for part in parts if part.equal for token in before[part.i1 : part.i2]]
+    if len(changed) < 2 or max(removed, added) <= len(kept) or not any(_WIDE.match(token.text) for token in kept):
         return parts
     first, last = parts[changed[0]], parts[changed[-1]]
     whole = DiffRange(False, first.i1, last.i2, first.j1, last.j2)
@@ -146,7 +143,7 @@ def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffR
 
 
 class _ChangeBuilder:
-    """Puts pieces of the same fate and look together."""
+    """Joins adjacent tokens with the same change and format."""
 
     def __init__(self) -> None:
         self._words: list[TextPart] = []
@@ -154,31 +151,31 @@ class _ChangeBuilder:
         self._new: list[_Token] = []
         self._old: list[_Token] = []
 
-    def stayed(self, old: _Token, new: _Token) -> None:
+    def put_pair(self, old: _Token, new: _Token) -> None:
         if old.style == new.style and old.text == new.text:
             self.put("equal", new)
         else:
             is_link = old.style[:-1] == new.style[:-1] and old.text == new.text
             self.put("link" if is_link else "format", new, old)
 
-    def put(self, op: Op, piece: _Token, old: _Token | None = None) -> None:
-        if self._new and not self._continues(op, piece, old):
+    def put(self, op: Op, token: _Token, old: _Token | None = None) -> None:
+        if self._new and not self._continues(op, token, old):
             self._flush()
         self._op = op
-        self._new.append(piece)
+        self._new.append(token)
         if old:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """All words. Emphasis of nothing but punctuation is said only where nothing else is: else nobody looks for it."""
+        """Return all words. Emphasis that changed on punctuation only is reported only if nothing else changed."""
         self._flush()
         if all(word.op == "equal" or _is_punctuation_emphasis(word) for word in self._words):
             return tuple(self._words)
         return tuple(TextPart("equal", word.run) if _is_punctuation_emphasis(word) else word for word in self._words)
 
-    def _continues(self, op: Op, piece: _Token, old: _Token | None) -> bool:
+    def _continues(self, op: Op, token: _Token, old: _Token | None) -> bool:
         last = self._new[-1]
-        if op != self._op or piece.style != last.style or piece.run.kind in ATOMIC_KINDS:
+        if op != self._op or token.style != last.style or token.run.kind in ATOMIC_KINDS:
             return False
         return old is None or old.style == self._old[-1].style
 
@@ -197,22 +194,22 @@ def _is_punctuation_emphasis(word: TextPart) -> bool:
     return is_emphasis and _PUNCTUATION.fullmatch(word.run.text) is not None
 
 
-def _join_tokens(pieces: Sequence[_Token]) -> Run:
-    run = pieces[0].run
+def _join_tokens(tokens: Sequence[_Token]) -> Run:
+    run = tokens[0].run
     if run.kind in ATOMIC_KINDS:
         return run
-    return Run("".join(piece.text for piece in pieces), run.marks, run.link, run.kind, run.attrs)
+    return Run("".join(token.text for token in tokens), run.marks, run.link, run.kind, run.attrs)
 
 
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS, _MAX_CHARACTER_PAIRS = 4000, 20_000_000
-"""Pairs of lines, and of characters, of a stretch whose lines are all compared with one another."""
+"""Maximum numbers of pairs of lines and of characters in a range for which all pairs of lines are compared."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """How one text became the other. Lines that end with other white space changed, and are never one that went and one
-    that came."""
+    """Return the changes from one text to the other. Lines that differ in trailing white space are changed lines, not
+    a removed and an added line."""
     before, after = old.split("\n"), new.split("\n")
     found: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (before, after))
@@ -246,7 +243,6 @@ def _changed_line(before: Sequence[str], after: Sequence[str], i: int, j: int) -
 
 
 def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[tuple[int, int]]:
-    """Which lines became which, by their numbers."""
     if not old or not new:
         return []
     if len(old) * len(new) <= _MAX_LINE_PAIRS and sum(map(len, old)) * sum(map(len, new)) <= _MAX_CHARACTER_PAIRS:
@@ -260,8 +256,8 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
 
 
 def _pair_value(old: str, new: str) -> float:
-    """What it is worth to show one line as the other one changed; 0 when they are not alike."""
-    # Loaded when there is something to compare: most pages are read, not compared.
+    """Return the value of showing one line as a change of the other. 0 if they are too different."""
+    # lazy: rapidfuzz, not needed to read a page.
     from rapidfuzz.distance import Indel
 
     if not old.strip() or not new.strip() or max(len(old), len(new)) > _MAX_LINE_LENGTH:
@@ -271,16 +267,16 @@ def _pair_value(old: str, new: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SourceHunk:
-    """Lines that changed, with unchanged ones around them, and how many unchanged ones come before it."""
+    """Changed lines with unchanged lines around them, and the number of unchanged lines skipped before."""
 
     skipped: int
     lines: tuple[LineChange, ...]
 
 
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
-    """What changed in a text, in hunks with up to `context` unchanged lines on both sides. None if it did not."""
+    """Return the changes of a text, with up to `context` unchanged lines around each. Empty if nothing changed."""
     lines = diff_lines(old, new)
-    keep = _kept(lines, context)
+    keep = _lines_to_show(lines, context)
     hunks: list[SourceHunk] = []
     index = 0
     while index < len(lines):
@@ -295,7 +291,7 @@ def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
     return tuple(hunks)
 
 
-def _kept(lines: Sequence[LineChange], context: int) -> list[bool]:
+def _lines_to_show(lines: Sequence[LineChange], context: int) -> list[bool]:
     keep = [False] * len(lines)
     for order in (range(len(lines)), range(len(lines) - 1, -1, -1)):
         near = 0

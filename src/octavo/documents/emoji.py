@@ -1,4 +1,4 @@
-"""Emoji by their names, such as `:rocket:`, and by their code points, such as `1f680`."""
+"""Finds emoji by name, such as `:rocket:`, and by code points, such as `1f680`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.api.folding import fold
 from octavo.api.safety import line
 
 MAX_FOUND = 40
-"""Emoji that are offered for a few letters: who means another types more."""
+"""Maximum number of search results."""
 _CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
 _ALIASES = (
@@ -43,7 +43,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""How names look that others are also known by, and those others."""
+"""Patterns of names with their other name, as used by other programs."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -54,27 +54,27 @@ _EMOJI_STYLE, _KEYCAP = "\ufe0f", "\u20e3"
 
 
 def from_code(code: str) -> str | None:
-    """The character whose code points, in hexadecimal, are `code`."""
+    """Return the character with the code points `code`, which are hexadecimal. None if `code` is invalid."""
     if not _CODES.fullmatch(code):
         return None
     points = [int(point, 16) for point in re.split("[-_ ]", code)]
     return line("".join(map(chr, points))) if max(points) <= 0x10FFFF else None
 
 
-def sign_of(name: str | None) -> str:
-    """What the interface calls `1f44d` or `👍` as `👍`. A name that is neither is returned as it is."""
+def to_emoji(name: str | None) -> str:
+    """Return the emoji for a code of the API: `👍` for `1f44d` and for `👍`. Other texts are returned unchanged."""
     return from_code(name) or name if name else ""
 
 
 @lru_cache(1024)
 def from_name(name: str) -> str | None:
-    """The character called `name` by the platform's editor, by Unicode or by what else writers use."""
+    """Return the character with a name of the platform's editor, Unicode or other programs. None if unknown."""
     name = name.replace("-", "_")
     return _to_sign(_common_code(name) or _code_by_alias(name) or _composed_code(name))
 
 
 def from_editor_name(name: str) -> str | None:
-    """The one that the platform's editor calls so. Asked first it takes 30 ms, where all names there are take 70."""
+    """Return the character with a name of the platform's editor. None if unknown. Faster than `from_name`."""
     return _to_sign(_apply_aliases(name.replace("-", "_"), _common_code))
 
 
@@ -89,38 +89,38 @@ def _to_sign(code: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class NamedEmoji:
-    """An emoji by one of its names."""
+    """An emoji with one of its names."""
 
     name: str
     sign: str
 
     @property
     def code(self) -> str:
-        """What the interface calls it: its code points."""
-        return code_of(self.sign)
+        """The code points of the emoji, as the API names it."""
+        return api_code(self.sign)
 
 
-def code_of(sign: str) -> str:
-    """What the interface calls an emoji: `1f44d` for `👍`."""
-    joined = len(sign) > 2
-    return "-".join(f"{ord(each):04x}" for each in sign if joined or each != _EMOJI_STYLE)
+def api_code(sign: str) -> str:
+    """Return the code points of an emoji, as the API names it: `1f44d` for `👍`."""
+    is_sequence = len(sign) > 2
+    return "-".join(f"{ord(each):04x}" for each in sign if is_sequence or each != _EMOJI_STYLE)
 
 
 def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
-    """The emoji one may mean with a few letters of a name, or with the emoji itself: each once, those called so first, then
-    those whose names begin so, those with a word that begins so, and the rest. Takes 100 ms the first time: not for the
-    loop."""
+    """Return the emoji that match a part of a name, or an emoji itself, without repeats. Exact names come first, then
+    names that begin with the text, names with a word that does, and the rest. The first call takes 100 ms, so do not
+    call it in the event loop."""
     words = words.strip().strip(":")
     if (known := _known_signs().get(_without_style(words))) is not None:
         return [known]
-    wanted = "_".join(fold(words).replace("-", "_").split())
-    if not _NAME.fullmatch(wanted):
+    query = "_".join(fold(words).replace("-", "_").split())
+    if not _NAME.fullmatch(query):
         return []
     ranked = []
     for name in _all_names():
-        at = f"_{name}".find(wanted)
-        if at >= 0:
-            rank = 0 if name == wanted else 1 if name.startswith(wanted) else 2 if f"_{wanted}" in f"_{name}" else 3
+        position = f"_{name}".find(query)
+        if position >= 0:
+            rank = 0 if name == query else 1 if name.startswith(query) else 2 if f"_{query}" in f"_{name}" else 3
             ranked.append((rank, "tone" in name, len(name), name))
     signs: dict[str, NamedEmoji] = {}
     for *_, name in sorted(ranked):
@@ -133,7 +133,6 @@ def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
 
 @cache
 def _known_signs() -> dict[str, NamedEmoji]:
-    """All of them by their signs, without what says that one is a picture."""
     known: dict[str, NamedEmoji] = {}
     for name in _all_names():
         if (sign := from_name(name)) is not None:
@@ -146,32 +145,31 @@ def _without_style(sign: str) -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """The code points of what the platform's editor and most writers name."""
+    """Return the code points for a name of the platform's editor or a common alias. None if unknown."""
     names, others = _editor_names()
     return _find_in(name, names) or _find_in(name, others)
 
 
 def _any_code(name: str) -> str | None:
-    """Those of what is named in any way."""
     return _common_code(name) or _find_in(name, _described_names()) or _find_in(name, _other_names())
 
 
 def _code_by_alias(name: str) -> str | None:
-    """Its code points under another of its names, before it is looked for among those that few write."""
+    """Return the code points for a name or one of its aliases, common names first. None if unknown."""
     return _apply_aliases(name, _common_code) or _apply_aliases(name, _any_code)
 
 
 def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:
     found = code(name)
-    for looks, other in _ALIASES:
-        if found is None and re.fullmatch(looks, name):
-            name = re.sub(looks, other, name)
+    for pattern, other in _ALIASES:
+        if found is None and re.fullmatch(pattern, name):
+            name = re.sub(pattern, other, name)
             found = code(name)
     return found
 
 
 def _composed_code(name: str) -> str | None:
-    """The code points of a family or a couple whose members are named one after the other, and of a colour of skin."""
+    """Return the code points of a family, a couple, or a skin tone. None for other names."""
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
     if couple := _COUPLE.fullmatch(name):
@@ -181,33 +179,32 @@ def _composed_code(name: str) -> str | None:
 
 
 def _is_drawn_as_text(sign: str) -> bool:
-    """Whether a sign is one of letters' width unless it is said that it is a picture. Newer ones than Python are pictures."""
+    """Return whether a character needs a variation selector to be shown as a picture. Characters that this Python does
+    not know need none."""
     return east_asian_width(sign) != "W" and category(sign) != "Cn"
 
 
-# The library's tables are Python objects of 5 MB, and are let go once they are read. What stays of them are compressed lines,
-# those of each first letter for themselves: 100 KB in all, in which a name is found in some 70 µs.
-_Names: TypeAlias = Mapping[str, bytes]
+# The tables of the library are Python objects of 5 MB, so they are read once and released. Compressed lines, grouped by
+# first letter, take 100 KB in all. A lookup takes some 70 µs.
+_NameTable: TypeAlias = Mapping[str, bytes]
 _EDITOR = "pymdownx.twemoji_db"
 
 
 @cache
-def _editor_names() -> tuple[_Names, _Names]:
-    """Those of the platform's editor, and what else it calls them."""
+def _editor_names() -> tuple[_NameTable, _NameTable]:
     tables = run_module(_EDITOR)
     return _pack(_names_in(tables)), _pack(_aliases_in(tables))
 
 
 @cache
-def _described_names() -> _Names:
-    """The same emoji in words. Few are named so: who does waits for the table once more."""
+def _described_names() -> _NameTable:
+    """Return the Unicode descriptions of the same emoji. Loaded separately, because few pages use them."""
     emoji = run_module(_EDITOR)["emoji"].values()
     return _pack((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji)
 
 
 @cache
-def _other_names() -> _Names:
-    """Those that other programs write, and those of Unicode."""
+def _other_names() -> _NameTable:
     tables = run_module("pymdownx.gemoji_db")
     others = dict(chain(_names_in(tables), _aliases_in(tables)))
     listed = (each.split(" ")[1] for each in _entries(_editor_names()[0]))
@@ -217,13 +214,11 @@ def _other_names() -> _Names:
 
 
 def _names_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each name in one of the library's tables, and what it stands for."""
     for name, each in tables["emoji"].items():
         yield _normalized_name(name), _code_of(each)
 
 
 def _aliases_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each other name in them."""
     for other, name in tables["aliases"].items():
         yield _normalized_name(other), _code_of(tables["emoji"][name])
 
@@ -236,29 +231,29 @@ def _code_of(emoji: Mapping[str, str]) -> str:
     return emoji.get("unicode_alt") or emoji["unicode"]
 
 
-def _pack(names: Iterable[tuple[str, str]]) -> _Names:
-    lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # lists of them take four times as much
+def _pack(names: Iterable[tuple[str, str]]) -> _NameTable:
+    lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # A bytearray takes a quarter of the memory of a list.
     for name, code in names:
         if name:
             lines[name[0]] += f"\n{name} {code}".encode()
     return {first: compress(each + b"\n", 1) for first, each in lines.items()}
 
 
-def _find_in(name: str, table: _Names) -> str | None:
+def _find_in(name: str, table: _NameTable) -> str | None:
     if name[:1] not in table:
         return None
-    lines, begun = decompress(table[name[0]]), f"\n{name} ".encode()
-    at = lines.find(begun)
-    return None if at < 0 else lines[at + len(begun) : lines.index(b"\n", at + len(begun))].decode()
+    lines, prefix = decompress(table[name[0]]), f"\n{name} ".encode()
+    position = lines.find(prefix)
+    return None if position < 0 else lines[position + len(prefix) : lines.index(b"\n", position + len(prefix))].decode()
 
 
-def _entries(table: _Names) -> Iterator[str]:
+def _entries(table: _NameTable) -> Iterator[str]:
     for each in table.values():
         yield from decompress(each).decode().splitlines()[1:]
 
 
 def _all_names() -> Iterator[str]:
-    """Each once or more."""
+    """Yield all known names, some of them more than once."""
     for table in (*_editor_names(), _described_names(), _other_names()):
         for each in _entries(table):
             yield each.split(" ")[0]

@@ -1,4 +1,4 @@
-"""The YAML at the top of a page, as far as pages use it: texts, booleans, lists of texts, mappings of these."""
+"""Reads the YAML at the top of a page: strings, booleans, lists of strings, and mappings of these."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
-"""The most values within each other. Octavo uses three levels at most."""
+"""Maximum number of nested levels. Octavo uses three at most."""
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "~")
-"""Values that are read as one that is empty."""
+"""Values that are read as an empty mapping."""
 
 
 class FrontMatterError(ValueError):
-    """Front matter that is not read. The text is the reason, without its subject and full stop."""
+    """Front matter that cannot be read. The message is the reason, to be put after a colon."""
 
 
-def split(source: str) -> tuple[str, int]:
-    """The front matter of a page and the position its body begins at: "" and 0 if it has none."""
+def split_page(source: str) -> tuple[str, int]:
+    """Return the front matter of a page and the position where its body begins. "" and 0 if it has none."""
     if not source.startswith("---"):
         return "", 0
     end = _end(source)
@@ -33,13 +33,13 @@ def split(source: str) -> tuple[str, int]:
 
 
 def parse_page(source: str) -> tuple[dict[str, Any], str]:
-    """Return what the front matter of a page says, and the page without it. Raises Unreadable."""
-    yaml, start = split(source)
+    """Return the front matter of a page as a mapping, and the page without it. Raises FrontMatterError."""
+    yaml, start = split_page(source)
     return parse(yaml), source[start:].lstrip("\n") if start else source
 
 
 def _end(source: str) -> tuple[int, int] | None:
-    """Where the YAML ends, and where the line that ends it does."""
+    """Return the end of the YAML, and the end of its closing line. None if there is no closing line."""
     position = source.find("\n") + 1
     if position == 0 or source[: position - 1].rstrip() != "---":
         return None
@@ -53,7 +53,7 @@ def _end(source: str) -> tuple[int, int] | None:
 
 
 def parse(yaml: str) -> dict[str, Any]:
-    """What front matter says. Lines beyond the subset pages use are passed over. Raises Unreadable."""
+    """Return front matter as a mapping. Lines outside the supported subset are skipped. Raises FrontMatterError."""
     root: dict[str, Any] = {}
     levels: list[tuple[int, dict[str, Any]]] = [(-1, root)]
     pending: tuple[int, dict[str, Any], str] | None = None
@@ -92,7 +92,7 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
-    """The indented lines of a text, and the index of the line after them."""
+    """Return the indented lines of a block scalar, and the index of the line after them."""
     found = []
     while index < len(lines) and (not lines[index].strip() or len(lines[index]) - len(lines[index].lstrip()) > indent):
         found.append(lines[index].strip())

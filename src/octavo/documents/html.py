@@ -1,6 +1,5 @@
-"""The HTML that platform markdown holds, as a flat stream of tags and texts: whole trees are never needed, since
-markdown may stand between an element's tags. What a browser would not show is left out.
-"""
+"""Reads the HTML in platform Markdown as a flat stream of tags and texts, because Markdown can occur between the tags
+of an element. Comments and invisible characters are left out."""
 
 from __future__ import annotations
 
@@ -20,9 +19,9 @@ _TOKEN = re.compile(
 )
 _CLOSING = re.compile(r"</([a-zA-Z][\w-]*+)")
 _PLACEHOLDER = re.compile(r"<([a-zA-Z][\w-]*+)(?:[ \t]++[\w.-]++)*+[ \t]*+>")
-_BARE = re.compile(r"<(/?)([a-zA-Z]+)>")
+_BARE_TAG = re.compile(r"<(/?)([a-zA-Z]+)>")
 _ATTRIBUTE = re.compile(r"""([a-zA-Z_:@*\[(#.][^\s=/>"']*+)(?:\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]++)))?""")
-_LOOSE = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
+_LOOSE_TAG = re.compile(r"<([a-zA-Z][\w-]*+)\s++[\w:@-]++=")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 NAN_ENTITY = re.compile(r"\\?&#x?NAN;", re.IGNORECASE)
 _INVISIBLE_IN_ADDRESSES = dict.fromkeys(map(ord, "\t\n\r"))
@@ -32,9 +31,9 @@ _MAX_TABLE_DEPTH = 8
 _MAX_ATTRIBUTES = 20_000
 
 VOID = frozenset({"br", "img", "hr", "source", "input", "wbr", "col", "track", "link", "meta"})
-"""Elements without content."""
+"""HTML elements without content."""
 
-_KNOWN = (
+_HTML_NAME_LIST = (
     "a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button "
     "canvas caption center cite code col colgroup data datalist dd del details dfn dialog div dl dt em embed "
     "fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i "
@@ -43,36 +42,36 @@ _KNOWN = (
     "section select slot small source span strike strong style sub summary sup svg table tbody td template "
     "textarea tfoot th thead time title tr track tt u ul var video wbr xmp"
 )
-_NAMES_OF_HTML = frozenset(_KNOWN.split())
+_HTML_NAMES = frozenset(_HTML_NAME_LIST.split())
 
 _NEVER_INLINE = frozenset({"html", "head", "body", "title", "base", "meta", "link"})
-_BLOCKS_AND_PARTS = (
+_BLOCK_NAME_LIST = (
     "article aside audio button canvas caption dialog embed fieldset footer form frame frameset header iframe input "
     "label legend main nav noframes noscript object option output script section select source style svg table tbody "
     "td template textarea tfoot th thead tr video xmp"
 )
-_NOT_INLINE_UNCLOSED = frozenset(_BLOCKS_AND_PARTS.split())
-"""Elements that a sentence has none of at all, and those that say nothing in one unless they are closed in it."""
+_NOT_INLINE_UNCLOSED = frozenset(_BLOCK_NAME_LIST.split())
+"""HTML elements that are words in a sentence unless the sentence also closes them."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 
 class Element(NamedTuple):
-    """A tag of HTML: its name in lower case and its attributes, their values decoded."""
+    """An HTML tag: its name in lower case, and its attributes with decoded values."""
 
     name: str
     attrs: Mapping[str, str]
     closing: bool = False
     empty: bool = False
-    """Whether it closes itself, as `<x/>` does, or never has content."""
+    """Whether the tag closes itself, as `<x/>` does, or never has content."""
 
     def has_class(self, name: str) -> bool:
-        """Whether `name` is among its classes."""
+        """Return whether `name` is among the classes of the element."""
         return name in self.attrs.get("class", "").split()
 
 
 class HtmlToken(NamedTuple):
-    """A tag, or a text (decoded, with its white space as it is written), and where it stands."""
+    """A tag, or a text, with its position. The text is decoded, and its white space is unchanged."""
 
     start: int
     end: int
@@ -81,7 +80,7 @@ class HtmlToken(NamedTuple):
 
 
 def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[HtmlToken]:
-    """The tags and texts of `raw`, in order. Comments are left out."""
+    """Yield the tags and texts of `raw`, in order, without comments."""
     for match in _TOKEN.finditer(raw, start, len(raw) if end is None else end):
         if match["name"]:
             yield HtmlToken(match.start(), match.end(), _element(match))
@@ -90,21 +89,21 @@ def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[Ht
 
 
 def parse_element(raw: str) -> Element | None:
-    """The tag that `raw` is, or None."""
+    """Return the tag that `raw` begins with. None if it begins with other text."""
     match = _TOKEN.match(raw)
     return _element(match) if match and match["name"] else None
 
 
 def find_element_end(text: str, position: int) -> int | None:
-    """Where the tag ends that begins at a position, if there is one."""
+    """Return the end of the tag that begins at a position. None if there is no tag."""
     match = _TOKEN.match(text, position)
     return match.end() if match and match["name"] else None
 
 
 def find_loose_element_end(text: str, position: int) -> int | None:
-    """Where the tag of an element of HTML ends that begins at a position and has an attribute, whatever its value is."""
-    match = _LOOSE.match(text, position)
-    return find_element_end(text, position) if match and match[1].lower() in _NAMES_OF_HTML else None
+    """Return the end of an HTML tag with attributes of any syntax at a position. None if there is no such tag."""
+    match = _LOOSE_TAG.match(text, position)
+    return find_element_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
 
 def _element(match: re.Match[str]) -> Element:
@@ -117,29 +116,29 @@ def _element(match: re.Match[str]) -> Element:
 
 
 def decode(raw: str) -> str:
-    """The text that `raw` stands for."""
+    """Return the text for `raw`, with entities decoded."""
     if "&" in raw:
         raw = html.unescape(NAN_ENTITY.sub("", raw))
     return safe(raw)
 
 
 def collapse_space(text: str) -> str:
-    """`text` with each stretch of white space as one space, as a browser shows it."""
+    """Return `text` with each run of white space as one space, as a browser shows it."""
     return _SPACE.sub(" ", text)
 
 
 def clean_address(value: str | None) -> str | None:
-    """An address as it is written, on one line."""
+    """Return a URL as written, without line breaks and surrounding white space."""
     return safe(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
 
 
 def file_name(address: str) -> str:
-    """Return the last part of an address, without what is asked of it. Empty for a picture that is written out as data."""
+    """Return the last part of a URL without its query. Empty for a data URL."""
     return "" if address[:5].lower() == "data:" else address.split("?")[0].rsplit("/", 1)[-1]
 
 
 def colors(style: str) -> dict[str, str]:
-    """The text colour and background of a style attribute."""
+    """Return the text color and background of a style attribute."""
     found = {}
     for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
@@ -150,16 +149,16 @@ def colors(style: str) -> dict[str, str]:
 
 
 class Placeholders:
-    """Finds names in angle brackets that are no elements but words, such as `<your token>`: HTML has none of that
-    name, and nothing in the source closes it."""
+    """Finds names in angle brackets that are text, such as `<your token>`: HTML has no such element, and the source
+    has no closing tag for it."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._closed: frozenset[str] | None = None
 
     def end_in_words(self, text: str, position: int) -> int | None:
-        """As `end_at`, in the words of a paragraph, which name elements of HTML too: `the <script> tag`."""
-        if (match := _BARE.match(text, position)) is not None:
+        """Return `end_at` within a paragraph, where some HTML names are text too: `the <script> tag`."""
+        if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
             if name in _NEVER_INLINE or (name in _NOT_INLINE_UNCLOSED and other not in text.lower()):
@@ -167,10 +166,10 @@ class Placeholders:
         return self.end_at(text, position)
 
     def end_at(self, text: str, position: int) -> int | None:
-        """Where the one ends that begins at a position of a text, if there is one."""
+        """Return the end of the placeholder that begins at a position. None if there is none."""
         match = _PLACEHOLDER.match(text, position)
         name = match[1].lower() if match else ""
-        if match is None or name in _NAMES_OF_HTML:
+        if match is None or name in _HTML_NAMES:
             return None
         if self._closed is None:
             self._closed = frozenset(_closed_names(self._source))
@@ -183,24 +182,24 @@ def _closed_names(source: str) -> Iterator[str]:
 
 
 class TextFinder:
-    """Finds the next of a text from a place on, in any case. Going through a source takes linear time in all."""
+    """Finds the next occurrence of a text, without case. Finding all of them takes linear time in total."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._known: dict[str, tuple[int, int]] = {}
 
-    def after(self, sought: str, position: int) -> int:
-        """Where the next `sought` is, or the length of the source."""
-        asked, found = self._known.get(sought, (0, -1))
-        if not asked <= position <= found:
-            match = _literal(sought).search(self._source, position)
+    def after(self, text: str, position: int) -> int:
+        """Return the position of the next `text` at or after `position`, or the length of the source."""
+        searched_from, found = self._known.get(text, (0, -1))
+        if not searched_from <= position <= found:
+            match = _literal(text).search(self._source, position)
             found = match.start() if match else len(self._source)
-            self._known[sought] = (position, found)
+            self._known[text] = (position, found)
         return found
 
     def end_of(self, name: str, start: int) -> tuple[int, int]:
-        """Where the content of an element ends that begins at `start`, and where its closing tag does: both the
-        length of the source if there is none. Only tables are taken to stand within their like."""
+        """Return the positions where the content of an element ends and where its closing tag ends. Both are the
+        length of the source if the element is not closed. Only tables can be nested in each other."""
         end = self.after(f"</{name}", start)
         if name == "table":
             inner = start - 1
@@ -217,5 +216,5 @@ class TextFinder:
 
 
 @cache
-def _literal(sought: str) -> re.Pattern[str]:
-    return re.compile(re.escape(sought), re.IGNORECASE)
+def _literal(text: str) -> re.Pattern[str]:
+    return re.compile(re.escape(text), re.IGNORECASE)

@@ -1,6 +1,5 @@
-"""Blocks written in HTML, put into the tree: `<details>` and `<div>` stay open over the markdown that follows,
-tables, code and figures are whole.
-"""
+"""Adds blocks written in HTML to the block tree. `<details>` and `<div>` stay open for the Markdown after them;
+tables, code and figures are read as a whole."""
 
 from __future__ import annotations
 
@@ -12,24 +11,8 @@ from octavo.documents.inline import RunBuilder
 from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tables import HtmlTable
 
-_GROUPS = frozenset(
-    {
-        "div",
-        "center",
-        "section",
-        "article",
-        "aside",
-        "header",
-        "footer",
-        "main",
-        "nav",
-        "body",
-        "fieldset",
-        "dl",
-        "dt",
-        "dd",
-    }
-)
+_GROUP_NAMES = "div center section article aside header footer main nav body fieldset dl dt dd"
+_GROUPS = frozenset(_GROUP_NAMES.split())
 _LISTS = {"ul": "list", "ol": "list", "li": "item", "blockquote": "quote"}
 _EMBEDDED = frozenset({"iframe", "video", "audio", "object"})
 _HIDDEN = frozenset({"script", "style", "svg", "head"})
@@ -39,17 +22,17 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
 class HtmlReader:
-    """Reads one stretch of HTML into `tree`. `line` is the one it begins on."""
+    """Reads one part of HTML into `tree`. `line` is its first line."""
 
     def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
         self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)
-        self._line, self._counted = line, 0
-        self._ink: RunBuilder | None = None
-        self._ink_line = self._ink_end = line
-        self._ink_words = False
+        self._line, self._counted_to = line, 0
+        self._builder: RunBuilder | None = None
+        self._builder_line = self._builder_end = line
+        self._has_words = False
 
     def read(self) -> None:
-        """Read all of it."""
+        """Read the HTML to its end."""
         resume = 0
         while resume < len(self._raw):
             for piece in html_tokens(self._raw, resume):
@@ -65,32 +48,32 @@ class HtmlReader:
         self._flush()
 
     def _advance(self, position: int) -> None:
-        self._line += self._raw.count("\n", self._counted, position)
-        self._counted = position
+        self._line += self._raw.count("\n", self._counted_to, position)
+        self._counted_to = position
 
     def _text(self, piece: HtmlToken) -> None:
-        if said := piece.text.strip():
+        if words := piece.text.strip():
             raw = self._raw[piece.start : piece.end]
-            if not self._ink_words:
-                self._ink_line = self._line + raw.count("\n", 0, len(raw) - len(raw.lstrip()))
-            self._ink_end = self._line + raw.rstrip().count("\n")
-            self._ink_words = True
-        if said or self._ink:
-            self._writing().html_text(piece.text)
+            if not self._has_words:
+                self._builder_line = self._line + raw.count("\n", 0, len(raw) - len(raw.lstrip()))
+            self._builder_end = self._line + raw.rstrip().count("\n")
+            self._has_words = True
+        if words or self._builder:
+            self._open_builder().html_text(piece.text)
 
-    def _writing(self) -> RunBuilder:
-        if self._ink is None:
-            self._ink = RunBuilder()
-            if not self._ink_words:
-                self._ink_line = self._ink_end = self._line
-        return self._ink
+    def _open_builder(self) -> RunBuilder:
+        if self._builder is None:
+            self._builder = RunBuilder()
+            if not self._has_words:
+                self._builder_line = self._builder_end = self._line
+        return self._builder
 
     def _flush(self) -> None:
-        if self._ink:
-            runs = self._ink.take()
+        if self._builder:
+            runs = self._builder.take()
             if runs:
-                self._add(DraftBlock("paragraph", runs=runs, last=self._ink_end + 1), self._ink_line)
-        self._ink, self._ink_words = None, False
+                self._add(DraftBlock("paragraph", runs=runs, last=self._builder_end + 1), self._builder_line)
+        self._builder, self._has_words = None, False
 
     def _add(self, draft: DraftBlock, line: int | None = None) -> DraftBlock:
         draft.first = self._line if line is None else line
@@ -98,19 +81,19 @@ class HtmlReader:
         return self._tree.add(draft)
 
     def _element(self, piece: HtmlToken, element: Element) -> int | None:
-        """Take a tag. The position to go on from, where the tag took more than itself."""
+        """Read a tag. Returns the position to continue from if the whole element was read, else None."""
         name = element.name
         if name in ("table", "pre", "figure") and not element.closing:
             self._flush()
             end, after = self._finder.end_of(name, piece.end)
-            whole = {"table": self._table, "pre": self._code, "figure": self._figure}[name]
-            whole(piece, element, end)
+            read_whole = {"table": self._table, "pre": self._code, "figure": self._figure}[name]
+            read_whole(piece, element, end)
             return after
         if name in _HIDDEN and not element.closing and not element.empty:
             end, after = self._finder.end_of(name, piece.end)
             return after if end < len(self._raw) else None
         if name in ("p", "summary", *HEADINGS):
-            return self._worded(piece, element)
+            return self._text_element(piece, element)
         if name == "details" or name in _GROUPS or name in _LISTS:
             self._flush()
             self._container(element)
@@ -122,13 +105,13 @@ class HtmlReader:
         elif name in ("table", "thead", "tbody", "tr", "td", "th", "figure", "figcaption", "html"):
             self._flush()
         else:
-            self._writing().element(element)
+            self._open_builder().element(element)
             if not element.closing:
-                self._ink_end = self._line
+                self._builder_end = self._line
         return None
 
-    def _worded(self, piece: HtmlToken, element: Element) -> int | None:
-        """A paragraph, a heading or the title of an expandable: on its own, or around markdown."""
+    def _text_element(self, piece: HtmlToken, element: Element) -> int | None:
+        """Read a paragraph, a heading or the title of an expandable, as a whole or as a container for Markdown."""
         self._flush()
         name = element.name
         key = f"html:{name}"
@@ -142,29 +125,29 @@ class HtmlReader:
                 return None
             self._tree.open(key, DraftBlock({"paragraph": "group"}.get(kind, kind), attrs, first=self._line))
             return None
-        ink = self._inked(piece.end, end)
-        if kind == "heading" and ink.anchors and "id" not in attrs:
-            attrs["id"] = ink.anchors[0]
-        runs = ink.take()
+        builder = self._read_inline(piece.end, end)
+        if kind == "heading" and builder.anchors and "id" not in attrs:
+            attrs["id"] = builder.anchors[0]
+        runs = builder.take()
         if runs or kind == "summary":
             last = self._line + 1 + self._raw.count("\n", piece.start, end)
             self._add(DraftBlock(kind, attrs, runs=runs, last=last))
         return after
 
-    def _inked(self, start: int, end: int) -> RunBuilder:
-        ink = RunBuilder()
+    def _read_inline(self, start: int, end: int) -> RunBuilder:
+        builder = RunBuilder()
         for piece in html_tokens(self._raw, start, end):
             if piece.element:
-                ink.element(piece.element)
+                builder.element(piece.element)
             else:
-                ink.html_text(piece.text)
-        return ink
+                builder.html_text(piece.text)
+        return builder
 
     def _container(self, element: Element) -> None:
         key = f"html:{element.name}"
         if element.closing:
             if not self._tree.close(key, self._line + 1) and element.name == "details":
-                self._tree.note(self._line, "</details> has no opening tag.")
+                self._tree.report(self._line, "</details> has no opening tag.")
             return
         if element.empty:
             return
@@ -172,8 +155,8 @@ class HtmlReader:
 
     def _table(self, piece: HtmlToken, element: Element, end: int) -> None:
         table = HtmlTable(self._raw[piece.start : end], self._line)
-        if loose := table.loose():
-            self._add(DraftBlock("paragraph", runs=loose, last=table.last))
+        if outside := table.outside_text():
+            self._add(DraftBlock("paragraph", runs=outside, last=table.last))
         self._add(table.draft())
 
     def _code(self, piece: HtmlToken, element: Element, end: int) -> None:
@@ -187,8 +170,8 @@ class HtmlReader:
         caption_start, after = end, end
         if match := re.compile(r"<figcaption[^<>]*>", re.IGNORECASE).search(self._raw, piece.end, end):
             caption_start, after = match.start(), match.end()
-        images = [run for run in self._inked(piece.end, caption_start).runs if run.kind != "break"]
-        caption = self._inked(after, end).take()
+        images = [run for run in self._read_inline(piece.end, caption_start).runs if run.kind != "break"]
+        caption = self._read_inline(after, end).take()
         last = self._line + 1 + self._raw.count("\n", piece.start, end)
         figure = DraftBlock("figure-of-runs", runs=tuple(images), last=last)
         figure.children = [DraftBlock("caption", runs=caption)] if caption else []
@@ -246,12 +229,12 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
 
 
 def _html_code(inner: str, pre: Element) -> DraftBlock:
-    """Code in HTML, which is used where lines are highlighted or annotated."""
+    """Return a code block written in HTML, which the platform uses for highlighted or annotated lines."""
     code_tag = _CODE.match(inner)
     language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
     if code_tag:
         inner = inner[code_tag.end() :].rsplit("</code>", 1)[0]
-    written: list[str] = []
+    texts: list[str] = []
     highlighted: set[int] = set()
     notes: list[tuple[int, str]] = []
     line = depth = 0
@@ -262,7 +245,7 @@ def _html_code(inner: str, pre: Element) -> DraftBlock:
             if element.name == "strong":
                 depth += -1 if element.closing else 1
             elif element.name == "br":
-                written.append("\n")
+                texts.append("\n")
                 line += 1
             elif "data-footnote-ref" in element.attrs:
                 notes.append((line, element.attrs.get("href", "").rsplit("fn-", 1)[-1]))
@@ -271,19 +254,19 @@ def _html_code(inner: str, pre: Element) -> DraftBlock:
             line += number > 0
             if depth > 0 and part:
                 highlighted.add(line)
-        written.append(match[0])
+        texts.append(match[0])
     attrs: dict[str, Any] = {"language": language[1] if language else ""}
     if pre.attrs.get("data-title"):
         attrs["title"] = pre.attrs["data-title"]
     if "data-overflow" in pre.attrs:
         attrs["wrap"] = pre.attrs["data-overflow"] == "wrap"
-    for name, given in (("numbers", "data-line-numbers"), ("expandable", "data-expandable")):
-        if given in pre.attrs:
-            attrs[name] = pre.attrs[given] != "false"
+    for name, attribute in (("numbers", "data-line-numbers"), ("expandable", "data-expandable")):
+        if attribute in pre.attrs:
+            attrs[name] = pre.attrs[attribute] != "false"
     if pre.attrs.get("data-full-width") == "true":
         attrs["full_width"] = True
     if highlighted:
         attrs["highlighted"] = tuple(sorted(highlighted))
     if notes:
         attrs["notes"] = tuple(notes)
-    return DraftBlock("code", attrs, text=decode("".join(written)).rstrip("\n"))
+    return DraftBlock("code", attrs, text=decode("".join(texts)).rstrip("\n"))

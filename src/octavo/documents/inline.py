@@ -1,4 +1,4 @@
-"""Writes runs: takes texts and the tags around them, and keeps what is in force at each moment."""
+"""Builds runs of text from inline tokens and HTML tags, and tracks the format in effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_INLINE_DEPTH = 40
-"""Elements nested deeper in words change nothing."""
+"""Maximum nesting of inline elements. Deeper elements have no effect."""
 
 _MARKS = {
     **dict.fromkeys(("strong", "b", "th", "dt", *HEADINGS), "bold"),
@@ -28,10 +28,10 @@ _MARKS = {
     **dict.fromkeys(("code", "samp", "tt", "pre"), "code"),
     **{name: name for name in ("kbd", "sub", "sup", "mark")},
 }
-_BLOCKS = frozenset(
+_BLOCK_ELEMENTS = frozenset(
     {"p", "li", "ul", "ol", "div", "details", "summary", "blockquote", "pre", "tr", "dt", "dd", *HEADINGS}
 )
-_INVISIBLE = frozenset({"script", "style", "select", "option", "template", "noscript"})
+_INVISIBLE_ELEMENTS = frozenset({"script", "style", "select", "option", "template", "noscript"})
 _HINT_ICONS = {
     "info": "circle-info",
     "success": "circle-check",
@@ -49,7 +49,7 @@ _ICON_NAME = re.compile(r":?[\w-]*:?")
 
 
 class _OpenElement:
-    """An element that is open, and the run attributes it brings."""
+    """An open element, with the run attributes that it sets."""
 
     def __init__(
         self,
@@ -61,29 +61,29 @@ class _OpenElement:
     ) -> None:
         self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
         self.number = 0
-        """Of a list, how many of its items were opened."""
+        """For a list element, the number of items opened so far."""
 
 
 class RunBuilder:
-    """Runs as they come into being. `anchors` are the ids met on the way, which show nothing."""
+    """Collects runs. `anchors` has the ids found so far; these are invisible."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.anchors: list[str] = []
         self._open: list[_OpenElement] = []
-        self._surplus: list[str] = []
-        self._unseen = 0
-        self._dark: str | None = None
+        self._ignored_names: list[str] = []
+        self._invisible_depth = 0
+        self._dark_source: str | None = None
         self._marks = NO_MARKS
         self._link: str | None = None
         self._kind = "text"
         self._attrs: Mapping[str, Any] = NO_ATTRS
 
     def text(self, text: str) -> None:
-        """Write words as they are; addresses and names of emoji in them come to life."""
+        """Add text as it is, with URLs as links and emoji names as emoji."""
         if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
             text = text.lstrip(" \t")
-        if not text or self._unseen or self._names_icon(text):
+        if not text or self._invisible_depth or self._is_icon_name(text):
             return
         if ":" not in text or self._kind != "text":
             self._write(text, self._kind, self._link, self._attrs)
@@ -112,38 +112,40 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Write a run of another kind, in one line: a tag may be written in several."""
-        if not self._unseen:
+        """Add a run of another kind, on one line: a tag can be written on several lines."""
+        if not self._invisible_depth:
             self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
     def line_break(self) -> None:
-        """Begin a new line."""
-        if self._unseen:
+        """Start a new line."""
+        if self._invisible_depth:
             return
         if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
-            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # blanks at the end of a line show nothing
+            self.runs[-1] = last._replace(
+                text=last.text.rstrip(" \t")
+            )  # White space at the end of a line is invisible.
         self.runs.append(Run("\n", kind="break"))
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Write an image. An alternative text that is a picture written out says nothing."""
+        """Add an image. Alternative text that is image data is dropped."""
         kept = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
-        if self._dark:
-            kept["dark"] = self._dark
+        if self._dark_source:
+            kept["dark"] = self._dark_source
         self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, kept)
 
     def html_text(self, text: str) -> None:
-        """Write words of HTML, where white space is all the same but in code."""
+        """Add text from HTML, with white space collapsed except in code."""
         if "\n" in text and any(each.name == "pre" for each in self._open):
             self._lines_of_code(text)
             return
-        squeezed = collapse_space(text)
+        collapsed = collapse_space(text)
         at_start = not self.runs or self.runs[-1].kind == "break"
-        if at_start and (heading := _MARKDOWN_HEADING.match(squeezed)) and "code" not in self._marks:
+        if at_start and (heading := _MARKDOWN_HEADING.match(collapsed)) and "code" not in self._marks:
             self.push("h4")
-            self.text(squeezed[heading.end() :].strip())
+            self.text(collapsed[heading.end() :].strip())
             self.pop("h4")
             return
-        self.text(squeezed.lstrip() if at_start else squeezed)
+        self.text(collapsed.lstrip() if at_start else collapsed)
 
     def _lines_of_code(self, text: str) -> None:
         for number, line in enumerate(text.split("\n")):
@@ -152,52 +154,52 @@ class RunBuilder:
             self.text(line)
 
     def element(self, element: Element) -> None:
-        """Open, close or write an element of HTML."""
+        """Open, close or add an HTML element."""
         name = element.name
-        if name in _INVISIBLE:
-            self._unseen = max(0, self._unseen + (-1 if element.closing else not element.empty))
+        if name in _INVISIBLE_ELEMENTS:
+            self._invisible_depth = max(0, self._invisible_depth + (-1 if element.closing else not element.empty))
         elif name == "br":
             self.line_break()
         elif name == "img" and not element.closing:
             self._html_image(element)
         elif name == "picture":
-            self._dark = None
+            self._dark_source = None
         elif name == "source":
             if "dark" in element.attrs.get("media", ""):
-                self._dark = clean_address(element.attrs.get("srcset"))
+                self._dark_source = clean_address(element.attrs.get("srcset"))
         elif element.closing:
             self.pop(name)
         else:
-            if name in _BLOCKS:
+            if name in _BLOCK_ELEMENTS:
                 self._begin_block(element)
             if not element.empty:
-                self._push(self._opened(element))
+                self._push(self._open_element_for(element))
 
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
-        """Put what follows under the mark of an element, or make it a link."""
+        """Apply the mark of an element to the runs that follow, or make them a link."""
         if name == "a":
             self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_address(link)))
         else:
             self._push(_OpenElement(name, _MARKS.get(name)))
 
     def pop(self, name: str) -> None:
-        """Leave the innermost open element called `name`, if there is one."""
-        if self._surplus and self._surplus[-1] == name:
-            self._surplus.pop()
+        """Close the innermost open element called `name`, if there is one."""
+        if self._ignored_names and self._ignored_names[-1] == name:
+            self._ignored_names.pop()
             return
         for index in range(len(self._open) - 1, -1, -1):
             if self._open[index].name == name:
                 del self._open[index:]
-                self._settle()
+                self._recompute_format()
                 return
 
     def take(self) -> tuple[Run, ...]:
-        """The runs so far, without white space around them. Writing goes on with none."""
+        """Return the runs collected so far, without surrounding white space, and start again with none."""
         runs, self.runs = self.runs, []
         return trim_runs(runs)
 
-    def _names_icon(self, text: str) -> bool:
-        """Whether the words in an icon only say its name, for those who cannot see it."""
+    def _is_icon_name(self, text: str) -> bool:
+        """Return whether the text in an icon only repeats the name of the icon."""
         if not self._open or self._open[-1].kind != "icon":
             return False
         shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
@@ -221,7 +223,7 @@ class RunBuilder:
         attrs["size"] = given.get("data-size", "")
         attrs["drawing"] = "gitbook-drawing" in given.get("class", "")
         self.image(given.get("src"), given.get("alt", ""), attrs)
-        self._dark = None
+        self._dark_source = None
 
     def _begin_block(self, element: Element) -> None:
         if self.runs and self.runs[-1].kind != "break" and element.name not in ("ul", "ol"):
@@ -238,10 +240,10 @@ class RunBuilder:
             self.special("icon", "", {"name": _HINT_ICONS.get(style, "circle-info")})
             self.text(" ")
 
-    def _opened(self, element: Element) -> _OpenElement:
+    def _open_element_for(self, element: Element) -> _OpenElement:
         name, given = element.name, element.attrs
         if name == "a":
-            return self._opened_link(given)
+            return self._open_link_for(given)
         if name == "button":
             return _OpenElement(name, kind="button", attrs=_button_attrs(given))
         if name == "i" and given.get("class", "").startswith("fa"):
@@ -262,7 +264,7 @@ class RunBuilder:
             return _OpenElement(name, _MARKS.get(name), attrs=colors(given.get("style", "")))
         return _OpenElement(name, _MARKS.get(name))
 
-    def _opened_link(self, given: Mapping[str, str]) -> _OpenElement:
+    def _open_link_for(self, given: Mapping[str, str]) -> _OpenElement:
         if own := given.get("id") or given.get("name"):
             self.anchors.append(own)
         link = clean_address(given.get("href"))
@@ -278,7 +280,7 @@ class RunBuilder:
 
     def _push(self, opened: _OpenElement) -> None:
         if len(self._open) >= MAX_INLINE_DEPTH:
-            self._surplus.append(opened.name)
+            self._ignored_names.append(opened.name)
             return
         self._open.append(opened)
         if opened.mark:
@@ -290,8 +292,7 @@ class RunBuilder:
         if opened.attrs and opened.kind != "icon":
             self._attrs = {**self._attrs, **opened.attrs} if self._attrs else opened.attrs
 
-    def _settle(self) -> None:
-        """Work out again what is in force, after elements were left."""
+    def _recompute_format(self) -> None:
         still_open, self._open = self._open, []
         self._marks, self._link, self._kind, self._attrs = NO_MARKS, None, "text", NO_ATTRS
         for opened in still_open:
@@ -300,21 +301,21 @@ class RunBuilder:
 
 @cache
 def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
-    """A mark more: there are few such sets, and runs by the thousand share them."""
+    """Return marks with one more mark. Cached, because thousands of runs share few such sets."""
     return marks | {mark}
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Whether what could be the name of an emoji is one of several words between colons: short names are words of
-    their own, and those of flags, of two letters, have no other colon beside them."""
-    around = (text[max(0, start - 1) : start], text[end : end + 1])
-    sides = [side.isascii() and side.isalnum() for side in around]
+    """Return whether a possible emoji name is one of several words between colons. Short names need free space on both
+    sides. Flags, which have two letters, also need a space between them and the next colon."""
+    neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
+    sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
-    return any(sides) or (is_flag and ":" in around) if end - start < _MIN_NAME_LENGTH else all(sides)
+    return any(sides) or (is_flag and ":" in neighbors) if end - start < _MIN_NAME_LENGTH else all(sides)
 
 
 def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
-    """Runs without white space at their ends."""
+    """Return runs without white space at either end."""
     first, last = 0, len(runs)
     while first < last and _is_blank(runs[first]):
         first += 1
@@ -344,7 +345,7 @@ def _button_attrs(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """An address met in words, without the punctuation of the sentence around it."""
+    """Return a URL found in text, without the punctuation of the sentence around it."""
     surplus = url.count(")") - url.count("(")
     end = len(url)
     while end and (url[end - 1] in ".,:;!?*_~]}" or (url[end - 1] == ")" and surplus > 0)):
@@ -357,72 +358,71 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Runs and the tags that stand between them, in order; and the anchors met on the way."""
-    ink = RunBuilder()
+    """Return runs and the tags between them, in order, and the anchors found."""
+    builder = RunBuilder()
     found: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
         if token.type == "platform_tag":
-            if runs := ink.take():
+            if runs := builder.take():
                 found.append(runs)
             found.append(token.meta["tag"])
         else:
-            write_token(ink, token)
-    if runs := ink.take():
+            write_token(builder, token)
+    if runs := builder.take():
         found.append(runs)
-    return found, ink.anchors
+    return found, builder.anchors
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
-    """All runs, where no tag may stand between them."""
-    ink = RunBuilder()
+    """Return all runs, with each tag as an expression, for places that cannot contain tags."""
+    builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":
-            ink.special("expression", token.content)
+            builder.special("expression", token.content)
         else:
-            write_token(ink, token)
-    return ink.take()
+            write_token(builder, token)
+    return builder.take()
 
 
-def write_token(ink: RunBuilder, token: Token) -> None:
-    """Write one inline token."""
+def write_token(builder: RunBuilder, token: Token) -> None:
+    """Add one inline token."""
     if writer := _WRITERS.get(token.type):
-        writer(ink, token)
+        writer(builder, token)
     elif token.type.endswith("_open"):
         name = _ELEMENTS.get(token.type[:-5], "")
-        ink.push(name, link=_text(token, "href"), title=_text(token, "title"))
+        builder.push(name, link=_text(token, "href"), title=_text(token, "title"))
     elif token.type.endswith("_close"):
-        ink.pop(_ELEMENTS.get(token.type[:-6], ""))
+        builder.pop(_ELEMENTS.get(token.type[:-6], ""))
 
 
-def _code(ink: RunBuilder, token: Token) -> None:
-    ink.push("code")
-    ink.special("code", token.content)
-    ink.pop("code")
+def _code(builder: RunBuilder, token: Token) -> None:
+    builder.push("code")
+    builder.special("code", token.content)
+    builder.pop("code")
 
 
-def _html(ink: RunBuilder, token: Token) -> None:
+def _html(builder: RunBuilder, token: Token) -> None:
     if tag := parse_element(token.content):
-        ink.element(tag)
+        builder.element(tag)
     elif not token.content.startswith("<!--"):
-        ink.text(token.content)
+        builder.text(token.content)
 
 
-def _image(ink: RunBuilder, token: Token) -> None:
-    ink.image(_text(token, "src"), _plain(token.children), {"title": _text(token, "title")})
+def _image(builder: RunBuilder, token: Token) -> None:
+    builder.image(_text(token, "src"), _plain_text(token.children), {"title": _text(token, "title")})
 
 
-def _plain(tokens: Sequence[Token] | None) -> str:
-    """The words of an image, without the marks that may stand in them."""
+def _plain_text(tokens: Sequence[Token] | None) -> str:
     return "".join(
-        " " if token.type in ("softbreak", "hardbreak") else _plain(token.children) or token.content
+        " " if token.type in ("softbreak", "hardbreak") else _plain_text(token.children) or token.content
         for token in tokens or ()
         if token.type != "html_inline"
     )
 
 
-def _footnote(ink: RunBuilder, token: Token) -> None:
+def _footnote(builder: RunBuilder, token: Token) -> None:
     label = str(token.meta.get("label") or token.meta.get("id", 0) + 1)
-    ink.special("footnote", label, {"label": label})
+    builder.special("footnote", label, {"label": label})
 
 
 def _text(token: Token, name: str) -> str:
@@ -430,15 +430,15 @@ def _text(token: Token, name: str) -> str:
 
 
 _WRITERS: dict[str, Callable[[RunBuilder, Token], None]] = {
-    "text": lambda ink, token: ink.text(token.content),
-    "softbreak": lambda ink, token: ink.text(" "),
-    "hardbreak": lambda ink, token: ink.line_break(),
+    "text": lambda builder, token: builder.text(token.content),
+    "softbreak": lambda builder, token: builder.text(" "),
+    "hardbreak": lambda builder, token: builder.line_break(),
     "code_inline": _code,
     "html_inline": _html,
     "image": _image,
-    "platform_math": lambda ink, token: ink.special("math", token.content),
-    "platform_tag_in_text": lambda ink, token: ink.special("expression", token.content),
-    "platform_source": lambda ink, token: ink.special("text", token.content),
+    "platform_math": lambda builder, token: builder.special("math", token.content),
+    "platform_tag_in_text": lambda builder, token: builder.special("expression", token.content),
+    "platform_source": lambda builder, token: builder.special("text", token.content),
     "footnote_ref": _footnote,
-    "footnote_anchor": lambda ink, token: None,
+    "footnote_anchor": lambda builder, token: None,
 }

@@ -1,4 +1,4 @@
-"""Rules of the inline parser: tags, formulas and HTML of platform markdown, and bold and italic text as editors write it."""
+"""Rules of the inline parser: platform tags, formulas and HTML, and the ways editors write bold and italic text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
 
 
 def nan_entity_rule(state: StateInline, silent: bool) -> bool:
-    """What the platform writes where it means to keep a character apart from a mark, and there is none."""
+    """Skip the invalid entity that the platform writes between a character and a mark if there is no character."""
     found = NAN_ENTITY.match(state.src, state.pos)
     if found:
         state.pos = found.end()
@@ -54,7 +54,7 @@ def nan_entity_rule(state: StateInline, silent: bool) -> bool:
 
 
 def trailing_break_rule(state: StateInline, silent: bool) -> bool:
-    """The break that the platform's editor leaves at the end of a text: nothing comes after it to be parted."""
+    """Skip the line break that the platform's editor leaves at the end of a text."""
     if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
         return False
     state.pos += 1
@@ -62,7 +62,7 @@ def trailing_break_rule(state: StateInline, silent: bool) -> bool:
 
 
 def placeholder_rule(state: StateInline, silent: bool) -> bool:
-    """Names in angle brackets that are words: `<token>`, which HTML does not have and nobody closes."""
+    """Read a name in angle brackets as text, such as `<token>`, if HTML has no such element and nothing closes it."""
     if not state.src.startswith("<", state.pos):
         return False
     end = state.env["placeholders"].end_in_words(state.src, state.pos)
@@ -77,15 +77,14 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _long_element(state: StateInline, silent: bool) -> bool:
-    """An element so long that to read it as markdown-it does takes too much memory."""
+    """Read a very long element. For such elements, the rule of markdown-it needs too much memory."""
     if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
     return _take_element(state, find_element_end(state.src, state.pos), silent)
 
 
 def loose_element_rule(state: StateInline, silent: bool) -> bool:
-    """An element of HTML with attributes that CommonMark does not know, as of other systems: `style={{ width: '50%' }}`.
-    Browsers take it for one too."""
+    """Read an HTML element with attributes that only browsers accept, such as `style={{ width: '50%' }}`."""
     return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
 
 
@@ -99,13 +98,13 @@ def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
 
 
 def many_brackets_rule(state: StateInline, silent: bool) -> bool:
-    """Of text with hundreds of brackets that make no links, brackets are words: to look for links takes too long."""
+    """Read brackets as text if a text has hundreds of them outside links: searching for links would take too long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
     known: tuple[str, bool] | None = state.env.get("brackets")
     if known is None or known[0] is not state.src:
-        made = state.src.count("](") + state.src.count("][") + state.src.count("[^")
-        known = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * made)
+        link_count = state.src.count("](") + state.src.count("][") + state.src.count("[^")
+        known = (state.src, state.src.count("[") > _MAX_LOOSE_BRACKETS + 3 * link_count)
         state.env["brackets"] = known
     if known[1]:
         if not silent:
@@ -115,8 +114,8 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """A link around a mention, as the platform writes it: the words of both, of which the mention leads to its page. One link
-    cannot stand in another, so that the outer one would be shown as brackets."""
+    """Read a link around a mention, as the platform writes it, as plain text and the mention. Links cannot be nested,
+    so CommonMark would show the brackets of the outer link."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:
@@ -131,7 +130,7 @@ def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
 
 
 def math_rule(state: StateInline, silent: bool) -> bool:
-    """A formula between `$$`, or in the element that the platform writes in captions and cells."""
+    """Read a formula between `$$`, or in the HTML element that the platform writes in captions and cells."""
     if not state.src.startswith(("$$", "<s"), state.pos):
         return False
     start, closing = state.pos + 2, "$$"
@@ -155,13 +154,13 @@ _CJK_RANGES = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
     *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
-"""The first and the last letter of each range. A pattern would take milliseconds to compile."""
+"""First and last letter of each range. Compiling a regular expression instead would take milliseconds."""
 _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """What marks at `start` may do, when a letter of Chinese, Japanese or Korean beside them sets words apart as a blank
-    does: `**「是」**的` is bold."""
+    """Return what the marks at `start` can do. A Chinese, Japanese or Korean letter next to the marks separates words
+    as a space does: `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -180,9 +179,10 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Let `**` and `~~` open and close in turn where CommonMark would not: editors put them around any words, beside signs
-    and letters (`option**.**`, `**±**25%`), and behind a blank after the end of a sentence (`**Note: **`). Only where each
-    opens before a word and closes behind one, so that marks which nest or stand alone are left to CommonMark."""
+    """Let `**` and `~~` open and close alternately where CommonMark would not. Editors put these marks next to signs
+    and letters (`option**.**`, `**±**25%`), and after a space at the end of a sentence (`**Note: **`). Applies only if
+    each opening mark precedes a word and each closing mark follows one. Nested and single marks stay with
+    CommonMark."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
@@ -192,7 +192,7 @@ def pair_delimiters(state: StateInline) -> None:
 
 
 def drop_empty_bold(state: StateInline) -> None:
-    """Leave out `****` that marks nothing: editors leave it where what was bold between was taken away."""
+    """Drop `****`, which editors leave when bold text is deleted."""
     if "****" not in state.src:
         return
     stars: list[Token] = []
@@ -207,7 +207,7 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """The delimiters of each `**` and `~~`: two signs in a row, and no more."""
+    """Return the delimiters of each `**` and `~~`, which consist of exactly two signs."""
     found: list[list[Delimiter]] = []
     last = -_DOUBLE
     for at, each in enumerate(delimiters):
@@ -220,7 +220,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _pair_in_turn(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Make marks of one kind openers and closers in turn. They stay as they are if they cannot be, or are so already."""
+    """Make marks of one kind alternate between opening and closing, if that is possible."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:
@@ -245,10 +245,10 @@ def _can_open(state: StateInline, after: int) -> bool:
 
 def _can_close(state: StateInline, before: int) -> bool:
     text = _text_of(state.tokens[before])
-    bare = text.rstrip()
-    return bare == text or (bare != "" and bare[-1] in _SENTENCE_ENDS)
+    stripped = text.rstrip()
+    return stripped == text or (stripped != "" and stripped[-1] in _SENTENCE_ENDS)
 
 
 def _text_of(token: Token) -> str:
-    """What a token says beside a mark: a blank that is written as an entity is one that belongs to the words."""
+    """Return the text of a token next to a mark. A space written as an entity counts as part of the word."""
     return " " if token.type in ("softbreak", "hardbreak") else token.content if token.type == "text" else ""

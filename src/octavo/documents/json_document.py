@@ -1,7 +1,7 @@
-"""Pages in the platform's JSON form, read into the same tree of blocks as markdown.
+"""Reads pages in the platform's JSON format into the same block tree as Markdown.
 
-A document has no source: its blocks stand on no lines. Blocks have the keys the platform gives them. What is unknown
-here is a labelled box with all its words, and what a block holds besides what it should stands after it.
+The blocks have no source lines, and the keys that the platform gave them. Unknown blocks become `unknown` blocks with
+all their text. Content that a block should not have is put after the block.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
     InlineReader,
     all_text,
-    mapping,
-    objects,
+    as_object,
+    as_text,
+    nodes_in,
     reference_url,
-    text_of,
     texts_in,
 )
 from octavo.documents.json_table import JsonTable
@@ -31,9 +31,9 @@ _EXPANDED = ("hidden", "partial", "full")
 
 
 def read_document(document: Any) -> Document:
-    """The page that a JSON document is, whatever it holds."""
+    """Return the page for a JSON document. Never fails, whatever the document contains."""
     reader = _Reader()
-    root = DraftBlock("document", children=reader.blocks(mapping(document).get("nodes"), 0))
+    root = DraftBlock("document", children=reader.blocks(as_object(document).get("nodes"), 0))
     root.children += reader.footnotes()
     blocks, headings = finalize_blocks(root)
     title = next((heading.title for heading in headings if heading.level == 1), "")
@@ -41,86 +41,86 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A block as it is being read: knows what of it was taken."""
+    """A JSON block that is being read. Tracks which parts were already read."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _Reader) -> None:
         self.raw, self.depth = raw, depth
-        self.kind = text_of(raw.get("type"))
-        self.data = mapping(raw.get("data"))
+        self.kind = as_text(raw.get("type"))
+        self.data = as_object(raw.get("data"))
         self.reader = reader
         self.spare: list[dict[str, Any]] = []
         self._nodes: Any = raw.get("nodes")
-        self._fragments = {text_of(each.get("fragment")): each.get("nodes") for each in objects(raw.get("fragments"))}
+        self._fragments = {as_text(each.get("fragment")): each.get("nodes") for each in nodes_in(raw.get("fragments"))}
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Its children, which are taken once."""
+        """Return the children. The second call returns none."""
         nodes, self._nodes = self._nodes, None
-        return objects(nodes)
+        return nodes_in(nodes)
 
     def fragment(self, name: str) -> list[dict[str, Any]]:
-        """A named tree in it, which is taken once."""
-        return objects(self._fragments.pop(name, None))
+        """Return the content of a named fragment. The second call returns none."""
+        return nodes_in(self._fragments.pop(name, None))
 
     def fragments(self) -> dict[str, Any]:
-        """All the named trees in it, which are taken once."""
+        """Return all fragments by name. The second call returns none."""
         fragments, self._fragments = self._fragments, {}
         return fragments
 
-    def words(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """The words of a title or caption, which may stand in a paragraph: a paragraph with all of them as runs."""
+    def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
+        """Return a paragraph with the text of a title or caption, which may itself be in a paragraph."""
         if any(each.get("object") == "block" for each in nodes):
-            nodes = [inner for each in nodes for inner in objects(each.get("nodes")) or [each]]
-        return DraftBlock("paragraph", runs=self.reader.words.runs(nodes))
+            nodes = [inner for each in nodes for inner in nodes_in(each.get("nodes")) or [each]]
+        return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
 
-    def rest(self) -> list[DraftBlock]:
-        """What nobody took, which is taken now."""
+    def remaining_blocks(self) -> list[DraftBlock]:
+        """Return everything that was not read yet, as blocks."""
         found = self.reader.blocks(self.spare, self.depth + 1) + self.blocks()
         for name in list(self._fragments):
             found += self.reader.blocks(self.fragment(name), self.depth + 1)
         return found
 
-    def within(self) -> list[_Node]:
-        """Its children as nodes."""
+    def child_nodes(self) -> list[_Node]:
+        """Return the children as nodes."""
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.nodes()]
 
-    def named(self, draft: DraftBlock) -> DraftBlock:
-        """What it was read as, with its key."""
-        draft.key, draft.exact = text_of(self.raw.get("key")), True
+    def with_key(self, draft: DraftBlock) -> DraftBlock:
+        """Return the draft with the key of this node."""
+        draft.key, draft.is_exact = as_text(self.raw.get("key")), True
         return draft
 
     def blocks(self) -> list[DraftBlock]:
-        """Its children as blocks."""
+        """Return the children as blocks."""
         return self.reader.blocks(self.nodes(), self.depth + 1)
 
     def text(self, name: str) -> str:
-        return text_of(self.data.get(name))
+        return as_text(self.data.get(name))
 
     def address(self, name: str = "ref") -> str:
         return reference_url(self.data.get(name))
 
     def given(self, **names: str) -> dict[str, str]:
-        """The texts it has, under the names of blocks."""
-        return {ours: said for ours, theirs in names.items() if (said := self.text(theirs))}
+        """Return the text fields of the node that are set. `names` maps attributes of blocks to fields."""
+        return {ours: value for ours, theirs in names.items() if (value := self.text(theirs))}
 
     def flags(self, **names: str) -> dict[str, bool]:
-        """What it says yes or no to."""
+        """Return the boolean fields of the node that are set. `names` maps attributes of blocks to fields."""
         return {ours: self.data[theirs] for ours, theirs in names.items() if isinstance(self.data.get(theirs), bool)}
 
 
 class _Reader:
-    """Reads one document."""
+    """Reads the blocks of one JSON document."""
 
     def __init__(self) -> None:
-        self.words = InlineReader()
-        self.unused_notes: list[DraftBlock] = []
-        """Footnotes that nothing on the page leads to."""
+        self.inline = InlineReader()
+        self.unreferenced_notes: list[DraftBlock] = []
+        """Footnotes without a reference on the page."""
         self.diagnostics: list[Diagnostic] = []
 
     def blocks(self, nodes: Any, depth: int) -> list[DraftBlock]:
-        """The blocks of a list of nodes. Words among them are paragraphs."""
+        """Return the blocks for a list of nodes. Loose text becomes paragraphs."""
         found: list[DraftBlock] = []
         loose: list[dict[str, Any]] = []
-        for node in objects(nodes):
+        for node in nodes_in(nodes):
             if node.get("object") in ("inline", "text") or "leaves" in node:
                 loose.append(node)
                 continue
@@ -130,19 +130,19 @@ class _Reader:
         return found + self._paragraph(loose)
 
     def footnotes(self) -> list[DraftBlock]:
-        """The bodies of annotations."""
+        """Return a block with all footnotes of the page. Empty if there are none."""
         notes = DraftBlock("footnotes")
         index = 0
-        while index < len(self.words.notes):
-            label, body = self.words.notes[index]
+        while index < len(self.inline.notes):
+            label, body = self.inline.notes[index]
             inner = self.blocks(body, MAX_JSON_DEPTH // 2)
             index += 1
             notes.children.append(DraftBlock("footnote", {"label": label}, inner))
-        notes.children += self.unused_notes
+        notes.children += self.unreferenced_notes
         return [notes] if notes.children else []
 
     def _paragraph(self, nodes: list[dict[str, Any]]) -> list[DraftBlock]:
-        runs = self.words.runs(nodes)
+        runs = self.inline.runs(nodes)
         return [DraftBlock("paragraph", runs=runs)] if runs else []
 
     def _block(self, raw: dict[str, Any], depth: int) -> list[DraftBlock]:
@@ -153,18 +153,18 @@ class _Reader:
             return self._paragraph([{"leaves": [{"text": " ".join(texts_in(raw))}]}])
         node = _Node(raw, depth, self)
         if node.kind == "footnotes":
-            self.unused_notes += [
-                inner.named(DraftBlock("footnote", {"label": inner.text("label")}, inner.rest()))
-                for inner in node.within()
+            self.unreferenced_notes += [
+                inner.with_key(DraftBlock("footnote", {"label": inner.text("label")}, inner.remaining_blocks()))
+                for inner in node.child_nodes()
             ]
-            return node.rest()
-        draft = node.named((_READERS.get(node.kind) or _unknown)(node))
-        return [draft, *node.rest()]
+            return node.remaining_blocks()
+        draft = node.with_key((_READERS.get(node.kind) or _unknown)(node))
+        return [draft, *node.remaining_blocks()]
 
 
-def _text_block(kind: str) -> Callable[[_Node], DraftBlock]:
+def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
     def read(node: _Node) -> DraftBlock:
-        draft = node.words(node.nodes())
+        draft = node.inline(node.nodes())
         align = _ALIGNMENTS.get(node.text("align"), "left")
         draft.kind, draft.attrs = kind, {"align": align} if align != "left" else {}
         if kind == "paragraph":
@@ -175,12 +175,12 @@ def _text_block(kind: str) -> Callable[[_Node], DraftBlock]:
 
 
 def _heading(node: _Node) -> DraftBlock:
-    draft = _text_block("heading")(node)
-    own = node.text("id") or text_of(mapping(node.raw.get("meta")).get("id"))
+    draft = _text_block_reader("heading")(node)
+    own = node.text("id") or as_text(as_object(node.raw.get("meta")).get("id"))
     level = node.kind.removeprefix("heading-")
-    deeper = node.data.get("level")
+    exact_level = node.data.get("level")
     draft.attrs = {
-        "level": deeper if isinstance(deeper, int) and 3 < deeper <= 6 else int(level),
+        "level": exact_level if isinstance(exact_level, int) and 3 < exact_level <= 6 else int(level),
         **({"id": own} if own else {}),
         **draft.attrs,
     }
@@ -194,13 +194,13 @@ def _list(node: _Node) -> DraftBlock:
         "start": start if isinstance(start, int) and 0 <= start < 10**9 else 1,
     }
     draft = DraftBlock("list", attrs)
-    for item in node.within():
+    for item in node.child_nodes():
         if item.kind != "list-item":
             draft.children += node.reader.blocks([item.raw], item.depth)
             continue
-        tasked = isinstance(item.data.get("checked"), bool) or node.kind == "list-tasks"
-        kind, of_item = ("task", {"checked": item.data.get("checked") is True}) if tasked else ("item", {})
-        draft.children.append(item.named(DraftBlock(kind, of_item, item.rest())))
+        is_task = isinstance(item.data.get("checked"), bool) or node.kind == "list-tasks"
+        kind, item_attrs = ("task", {"checked": item.data.get("checked") is True}) if is_task else ("item", {})
+        draft.children.append(item.with_key(DraftBlock(kind, item_attrs, item.remaining_blocks())))
     tight = node.data.get("tight")
     attrs["tight"] = tight if isinstance(tight, bool) else is_tight(draft.children)
     return draft
@@ -214,13 +214,13 @@ def _code(node: _Node) -> DraftBlock:
     lines: list[str] = []
     highlighted: list[int] = []
     notes: list[tuple[int, str]] = []
-    for line in node.within():
-        runs = node.reader.words.untrimmed(line.nodes() if line.kind == "code-line" else [line.raw])
+    for line in node.child_nodes():
+        runs = node.reader.inline.untrimmed(line.nodes() if line.kind == "code-line" else [line.raw])
         if line.data.get("highlighted") is True:
             highlighted.append(len(lines))
         notes += [(len(lines), run.attrs["label"]) for run in runs if run.kind == "footnote"]
-        said = [run.text for run in runs if run.kind != "footnote" or run.attrs.get("inline")]
-        lines += "".join(said).split("\n")
+        value = [run.text for run in runs if run.kind != "footnote" or run.attrs.get("inline")]
+        lines += "".join(value).split("\n")
     if highlighted:
         attrs["highlighted"] = tuple(highlighted)
     if notes:
@@ -233,9 +233,9 @@ def _images(node: _Node) -> DraftBlock:
     draft.attrs = {name: value for name, value in draft.attrs.items() if value}
     if align := _ALIGNMENTS.get(node.text("align")):
         draft.attrs["align"] = align
-    for image in node.within():
+    for image in node.child_nodes():
         if image.kind == "image":
-            draft.children.append(image.named(_image(image)))
+            draft.children.append(image.with_key(_image(image)))
         else:
             node.spare.append(image.raw)
     return draft
@@ -249,7 +249,7 @@ def _image(node: _Node) -> DraftBlock:
     attrs: dict[str, Any] = {"src": node.address(), "dark": node.address("refDark"), "link": node.address("link")}
     attrs |= node.given(alt="alt", width="width", height="height", title="title", size="size")
     attrs |= node.flags(drawing="drawing")
-    caption = node.words(node.fragment("caption"))
+    caption = node.inline(node.fragment("caption"))
     return DraftBlock(
         "image", {name: value for name, value in attrs.items() if value or name == "src"}, runs=caption.runs
     )
@@ -262,7 +262,7 @@ def _drawing(node: _Node) -> DraftBlock:
 
 
 def _captioned(draft: DraftBlock, node: _Node) -> DraftBlock:
-    draft.runs = node.words(node.fragment("caption")).runs
+    draft.runs = node.inline(node.fragment("caption")).runs
     return draft
 
 
@@ -274,24 +274,24 @@ def _embed(node: _Node) -> DraftBlock:
 
 
 def _expandable(node: _Node) -> DraftBlock:
-    title = node.words(node.fragment("expandable-title"))
+    title = node.inline(node.fragment("expandable-title"))
     body = node.reader.blocks(node.fragment("expandable-body"), node.depth + 1)
     return DraftBlock("expandable", {"open": node.data.get("open") is True}, body, title.runs)
 
 
-def _container(kind: str, **names: str) -> Callable[[_Node], DraftBlock]:
+def _container_reader(kind: str, **names: str) -> Callable[[_Node], DraftBlock]:
     return lambda node: DraftBlock(kind, dict(node.given(**names)), node.blocks())
 
 
-def _series(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
-    """A block that holds blocks of one kind, such as tabs."""
+def _series_reader(kind: str, child: str, read: Callable[[_Node], DraftBlock]) -> Callable[[_Node], DraftBlock]:
+    """Return a reader for a block with children of one kind, such as tabs."""
 
     def read_series(node: _Node) -> DraftBlock:
         draft = DraftBlock(kind, node.flags(full_width="fullWidth"))
-        for inner in node.within():
+        for inner in node.child_nodes():
             if inner.kind == child:
-                member = inner.named(read(inner))
-                member.children += inner.rest()
+                member = inner.with_key(read(inner))
+                member.children += inner.remaining_blocks()
                 draft.children.append(member)
             else:
                 draft.children += node.reader.blocks([inner.raw], inner.depth)
@@ -317,7 +317,7 @@ def _column(node: _Node) -> DraftBlock:
 
 
 def _updates(node: _Node) -> DraftBlock:
-    draft = _series("updates", "update", _update)(node)
+    draft = _series_reader("updates", "update", _update)(node)
     draft.attrs["format"] = node.text("format") or "full"
     return draft
 
@@ -346,7 +346,7 @@ def _openapi(node: _Node) -> DraftBlock:
     blocks = node.blocks()
     attrs: dict[str, Any] = {"variant": variant.removeprefix("openapi-")}
     if ref := node.address():
-        attrs["spec" if mapping(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
+        attrs["spec" if as_object(node.data.get("ref")).get("kind") == "openapi" else "src"] = ref
     attrs |= node.given(src="src", path="path", method="method", name="name")
     schemas = node.data.get("schemas")
     if names := tuple(all_text(each) for each in schemas if all_text(each)) if isinstance(schemas, list) else ():
@@ -358,7 +358,7 @@ def _openapi(node: _Node) -> DraftBlock:
 
 
 def _integration(node: _Node) -> DraftBlock:
-    arguments = {text_of(name): all_text(value) for name, value in mapping(node.data.get("props")).items()}
+    arguments = {as_text(name): all_text(value) for name, value in as_object(node.data.get("props")).items()}
     if url := node.address("url"):
         arguments.setdefault("url", url)
     name = "/".join(filter(None, (node.text("integration"), node.text("block"))))
@@ -367,17 +367,17 @@ def _integration(node: _Node) -> DraftBlock:
 
 
 def _unknown(node: _Node) -> DraftBlock:
-    arguments = {text_of(name): said for name, value in node.data.items() if (said := all_text(value))}
+    arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
-    if name == "unknown":  # one that no markdown of ours has, either
+    if name == "unknown":  # The page was converted from Markdown with an unknown block.
         name = arguments.pop("name", name)
-        given = mapping(node.data.get("arguments"))
-        arguments = {text_of(argument): all_text(value) for argument, value in given.items()}
-    return DraftBlock("unknown", {"name": name, "arguments": arguments}, node.rest())
+        given = as_object(node.data.get("arguments"))
+        arguments = {as_text(argument): all_text(value) for argument, value in given.items()}
+    return DraftBlock("unknown", {"name": name, "arguments": arguments}, node.remaining_blocks())
 
 
-def _own_type(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Blocks whose attributes have the same names here: what the platform has no type for."""
+def _extension_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
+    """Return a reader for a block that the platform has no type for. Its attributes and fields have the same names."""
 
     def read(node: _Node) -> DraftBlock:
         attrs = {name: node.text(name) for name in texts if name in node.data}
@@ -391,15 +391,15 @@ def _condition(node: _Node) -> DraftBlock:
 
 
 def _table(node: _Node) -> DraftBlock:
-    return JsonTable(node.data, node.fragments(), node.reader.words).draft()
+    return JsonTable(node.data, node.fragments(), node.reader.inline).draft()
 
 
 _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
-    "paragraph": _text_block("paragraph"),
+    "paragraph": _text_block_reader("paragraph"),
     **{f"heading-{level}": _heading for level in range(1, 7)},
     **dict.fromkeys(("list-ordered", "list-unordered", "list-tasks"), _list),
     "divider": lambda node: DraftBlock("divider"),
-    "blockquote": _container("quote"),
+    "blockquote": _container_reader("quote"),
     "hint": _hint,
     "code": _code,
     "images": _images,
@@ -410,19 +410,19 @@ _READERS: dict[str, Callable[[_Node], DraftBlock]] = {
     "table": _table,
     "math": lambda node: DraftBlock("math", text=node.text("formula").strip()),
     "expandable": _expandable,
-    "tabs": _series("tabs", "tabs-item", _tab),
-    "stepper": _series("stepper", "stepper-step", _container("step", icon="icon")),
-    "columns": _series("columns", "column", _column),
+    "tabs": _series_reader("tabs", "tabs-item", _tab),
+    "stepper": _series_reader("stepper", "stepper-step", _container_reader("step", icon="icon")),
+    "columns": _series_reader("columns", "column", _column),
     "updates": _updates,
     "prompt": _prompt,
     "if": _condition,
-    "else": _container("else", expression="expression"),
-    "api-method": _own_type("api-method", "method", "path", "host", "summary"),
-    "api-section": _own_type("api-section", "name"),
-    "api-parameter": _own_type("api-parameter", "name", "type", "in", flags=("required",)),
-    "api-response": _own_type("api-response", "status", "description"),
-    "conflict": _own_type("conflict"),
-    "side": _own_type("side", "name"),
+    "else": _container_reader("else", expression="expression"),
+    "api-method": _extension_reader("api-method", "method", "path", "host", "summary"),
+    "api-section": _extension_reader("api-section", "name"),
+    "api-parameter": _extension_reader("api-parameter", "name", "type", "in", flags=("required",)),
+    "api-response": _extension_reader("api-response", "status", "description"),
+    "conflict": _extension_reader("conflict"),
+    "side": _extension_reader("side", "name"),
     **dict.fromkeys(("swagger", "openapi-operation", "openapi-schemas", "openapi-webhook"), _openapi),
     "content-ref": lambda node: _captioned(DraftBlock("content-ref", {"url": node.address()}), node),
     "reusable-content": lambda node: DraftBlock("include", {"target": node.address()}, node.blocks()),

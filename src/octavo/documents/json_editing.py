@@ -1,4 +1,4 @@
-"""A JSON document edited as markdown. What is not edited stays as it is."""
+"""Edits a JSON document as Markdown. Unedited blocks keep all their JSON fields."""
 
 from __future__ import annotations
 
@@ -7,57 +7,56 @@ import re
 from difflib import SequenceMatcher
 from typing import Any
 
-from octavo.documents.json_inline import MAX_JSON_DEPTH, mapping, objects
+from octavo.documents.json_inline import MAX_JSON_DEPTH, as_object, nodes_in
 from octavo.documents.json_to_markdown import to_markdown
 from octavo.documents.markdown_to_json import to_json_document
-from octavo.untrusted_input import DEEPEST as DEEPEST_VALUES
-from octavo.untrusted_input import is_deeper
+from octavo.untrusted_input import MAX_DEPTH, is_deeper
 
-_ESCAPED = re.compile(r"\\([^A-Za-z0-9\s])")
+_ESCAPE = re.compile(r"\\([^A-Za-z0-9\s])")
 _AUTOLINK = re.compile(r"\[(\S+)\]\(<(?:mailto:|https?://)?\1>\)")
 _IGNORED_FIELDS = ("key", "isVoid", "selections")
-"""Fields of nodes that say nothing of the text."""
+"""Fields of nodes that do not affect the content."""
 
 
 def document_to_markdown(document: Any) -> str | None:
-    """Return the markdown of a JSON document. None if markdown cannot hold all that is in the document."""
-    if is_deeper(document, DEEPEST_VALUES):
+    """Return the Markdown for a JSON document. None if Markdown cannot represent everything in the document."""
+    if is_deeper(document, MAX_DEPTH):
         return None
-    meant = _meanings(document)
+    meanings = _meanings(document)
     written = [text for node in _blocks(document) if (text := to_markdown({"nodes": [node]}))]
-    read = [_without_escapes(text) for text in written]
-    for texts in (read, written):
-        if _meanings(to_json_document("\n\n".join(texts))) == meant:
+    unescaped = [_without_escapes(text) for text in written]
+    for texts in (unescaped, written):
+        if _meanings(to_json_document("\n\n".join(texts))) == meanings:
             return "\n\n".join(texts)
     return None
 
 
 def _without_escapes(text: str) -> str:
-    """Return the markdown of a block without needless backslashes: most signs mean themselves where they stand."""
-    plain = _AUTOLINK.sub(r"\1", _ESCAPED.sub(r"\1", text))
+    """Return the Markdown of a block without backslashes that have no effect."""
+    plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return plain if plain == text or _meanings(to_json_document(plain)) == _meanings(to_json_document(text)) else text
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
-    """Return the JSON document for markdown that was made of `document` and edited. None if the markdown is empty.
+    """Return the JSON document for Markdown that was made from `document` and edited. None if the Markdown is empty.
 
-    Blocks that were not edited are those of `document`, with all their fields.
+    Blocks that were not edited are copied from `document` with all their fields.
     """
     if not text.strip():
         return None
-    made, before = to_json_document(text), _blocks(document)
-    sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _meanings(made)
+    edited, before = to_json_document(text), _blocks(document)
+    sides = [json.dumps(_meaning(node), sort_keys=True) for node in before], _meanings(edited)
     for start, to, size in SequenceMatcher(None, *sides, autojunk=False).get_matching_blocks():
-        made["nodes"][to : to + size] = before[start : start + size]
-    return {**made, **{name: value for name, value in mapping(document).items() if name != "nodes"}}
+        edited["nodes"][to : to + size] = before[start : start + size]
+    return {**edited, **{name: value for name, value in as_object(document).items() if name != "nodes"}}
 
 
 def _blocks(document: Any) -> list[dict[str, Any]]:
-    return objects(mapping(document).get("nodes"))
+    return nodes_in(as_object(document).get("nodes"))
 
 
 def _meanings(document: Any) -> list[str]:
-    """What each block of a document is and says. Two documents with the same meanings differ in no formatting."""
+    """Return a normalized JSON text for each block. Documents with equal texts have the same content and format."""
     nodes = [_meaning(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
@@ -67,21 +66,22 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
         return {"deeper": True}
     is_code = is_code or node.get("type") == "code"
     fields = {name: value for name, value in node.items() if name not in (*_IGNORED_FIELDS, "nodes", "fragments")}
-    fields["data"] = {name: value for name, value in mapping(node.get("data")).items() if not _is_default(name, value)}
+    fields["data"] = {
+        name: value for name, value in as_object(node.get("data")).items() if not _is_default(name, value)
+    }
     if str(node.get("type")).startswith("heading-"):
-        fields["data"].pop("id", None)  # made of the words, where a heading is not given one
-    fields["nodes"] = _children(objects(node.get("nodes")), depth + 1, is_code=is_code)
-    fields["fragments"] = [_meaning(each, depth + 1) for each in objects(node.get("fragments"))]
+        fields["data"].pop("id", None)  # Usually derived from the text of the heading.
+    fields["nodes"] = _children(nodes_in(node.get("nodes")), depth + 1, is_code=is_code)
+    fields["fragments"] = [_meaning(each, depth + 1) for each in nodes_in(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}
 
 
 def _is_default(name: str, value: Any) -> bool:
-    """Whether a field says what a node without the field says."""
     return value is None or value is False or value in ("", {}, []) or (name == "start" and value == 1)
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """The blocks and inlines of a node, and its text as pairs of words and marks."""
+    """Return the normalized blocks and inlines of a node, and its text as pairs of words and marks."""
     found: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
@@ -102,11 +102,11 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Words with their marks. Space at the edges has no marks: nothing of them is seen there."""
+    """Return the text with its marks. White space at either end has no marks, because they would be invisible."""
     found: list[Any] = []
-    for leaf in objects(node.get("leaves")):
+    for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
-        marks = sorted(json.dumps(_meaning(mark), sort_keys=True) for mark in objects(leaf.get("marks")))
+        marks = sorted(json.dumps(_meaning(mark), sort_keys=True) for mark in nodes_in(leaf.get("marks")))
         words = text.strip()
         if is_code or not marks or not words:
             found.append((text, marks if words else []))
@@ -117,8 +117,8 @@ def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """The text of a link that shows its own address. Markdown makes such a link of every address."""
-    ref, nodes = mapping(mapping(meaning.get("data")).get("ref")), meaning.get("nodes")
+    """Return the text of a link that shows its own URL, as Markdown writes it. None for other links."""
+    ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None
     (shown,) = nodes

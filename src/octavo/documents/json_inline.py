@@ -1,4 +1,4 @@
-"""The words of a JSON document: its texts and inlines as runs, its references as addresses."""
+"""Reads the text of a JSON document as runs, and its references as URLs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, Run
-from octavo.documents.html import clean_address as on_one_line
+from octavo.documents.html import clean_address
 from octavo.documents.inline import trim_runs
 
 MAX_JSON_DEPTH = 40
-"""What is nested deeper is read as plain words."""
+"""Maximum nesting. Deeper content is read as plain text."""
 
 _MARKS = {
     "bold": "bold",
@@ -28,8 +28,8 @@ _MARKS = {
 }
 
 
-def objects(value: Any) -> list[dict[str, Any]]:
-    """The nodes of a list of them. A text that stands where a node should is one."""
+def nodes_in(value: Any) -> list[dict[str, Any]]:
+    """Return the nodes in a list. A string counts as a text node."""
     found = []
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
@@ -39,13 +39,13 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return found
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """`value` if it is an object, or else an empty one."""
+def as_object(value: Any) -> dict[str, Any]:
+    """Return `value` if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
-def text_of(value: Any) -> str:
-    """A text or number as text."""
+def as_text(value: Any) -> str:
+    """Return a string or number as text. Empty for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -54,63 +54,63 @@ def text_of(value: Any) -> str:
 
 
 def all_text(value: Any) -> str:
-    """All the texts and numbers in what has no other meaning."""
+    """Return all strings and numbers in a value, at any depth, as one text."""
     found: list[str] = []
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
+    pending = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, dict):
-            waiting.extend(reversed(list(each.values())))
+            pending.extend(reversed(list(each.values())))
         elif isinstance(each, list):
-            waiting.extend(reversed(each))
-        elif said := text_of(each):
-            found.append(said)
+            pending.extend(reversed(each))
+        elif value := as_text(each):
+            found.append(value)
     return " ".join(found)
 
 
 def texts_in(node: Any) -> Iterator[str]:
-    """The words of every text in a node, however deep."""
-    waiting = [node]
-    while waiting:
-        each = waiting.pop()
+    """Yield the text of every text node in a node, at any depth."""
+    pending = [node]
+    while pending:
+        each = pending.pop()
         if isinstance(each, list):
-            waiting.extend(reversed(each))
+            pending.extend(reversed(each))
         elif isinstance(each, dict):
             if isinstance(each.get("text"), str):
                 yield safe(each["text"])
-            waiting.extend(each[name] for name in ("fragments", "nodes", "leaves") if name in each)
+            pending.extend(each[name] for name in ("fragments", "nodes", "leaves") if name in each)
         elif isinstance(each, str):
             yield safe(each)
 
 
 def reference_url(ref: Any) -> str:
-    """Where a reference leads, written as links of markdown with stable references are."""
+    """Return the URL for a reference, in the form of links in Markdown."""
     if isinstance(ref, str):
-        return on_one_line(ref) or ""
+        return clean_address(ref) or ""
     if not isinstance(ref, dict):
         return ""
-    given = {name: on_one_line(value) or "" for name, value in ref.items() if isinstance(value, str)}
+    given = {name: clean_address(value) or "" for name, value in ref.items() if isinstance(value, str)}
     kind, space = given.get("kind", ""), given.get("space", "")
-    home = f"/spaces/{space}" if space else ""
+    space_url = f"/spaces/{space}" if space else ""
     match kind:
         case "page":
-            return f"{home}/pages/{given.get('page', '')}"
+            return f"{space_url}/pages/{given.get('page', '')}"
         case "anchor":
-            page = f"{home}/pages/{given['page']}" if given.get("page") else home
+            page = f"{space_url}/pages/{given['page']}" if given.get("page") else space_url
             return f"{page}#{given.get('anchor', '')}"
         case "file":
-            return f"{home}/files/{given.get('file', '')}"
+            return f"{space_url}/files/{given.get('file', '')}"
         case "space" | "user" | "collection":
             return f"/{kind}s/{given.get(kind, '')}"
         case "reusable-content":
-            return f"{home}/reusable-content/{given.get('reusableContent', '')}"
+            return f"{space_url}/reusable-content/{given.get('reusableContent', '')}"
         case "openapi":
             return given.get("spec", "")
     return given.get("url") or next((value for name, value in given.items() if name != "kind"), "")
 
 
 def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
-    """Runs, with words that look the same and stand beside each other as one."""
+    """Return runs, with adjacent runs of the same format joined."""
     found: list[Run] = []
     for run in runs:
         if found and run.kind == "text" and found[-1]._replace(text="") == run._replace(text=""):
@@ -122,17 +122,17 @@ def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass(slots=True)
 class InlineReader:
-    """Reads the inlines of one document. `notes` are the labels and bodies of its annotations, in order."""
+    """Reads the inline nodes of one document. `notes` collects the labels and bodies of its annotations, in order."""
 
     notes: list[tuple[str, Any]] = field(default_factory=list)
 
     def runs(self, nodes: Any) -> tuple[Run, ...]:
-        """The runs of a block whose words these are."""
+        """Return the runs for the inline nodes of a block."""
         return trim_runs(self.untrimmed(nodes))
 
     def untrimmed(self, nodes: Any) -> list[Run]:
-        """The runs with the white space at their ends."""
-        return join_equal_runs(self._inlines(objects(nodes), 0))
+        """Return the runs with white space at both ends."""
+        return join_equal_runs(self._inlines(nodes_in(nodes), 0))
 
     def _inlines(self, nodes: list[dict[str, Any]], depth: int) -> Iterator[Run]:
         for node in nodes:
@@ -141,21 +141,21 @@ class InlineReader:
             elif node.get("object") == "inline" or "leaves" not in node:
                 yield from self._inline(node, depth)
             else:
-                for leaf in objects(node.get("leaves")):
+                for leaf in nodes_in(node.get("leaves")):
                     yield from _leaf(leaf)
 
     def _inline(self, node: dict[str, Any], depth: int) -> Iterator[Run]:
-        data = mapping(node.get("data"))
-        kind = text_of(node.get("type"))
-        inner = list(self._inlines(objects(node.get("nodes")), depth + 1))
-        if reader := _VOID.get(kind):
+        data = as_object(node.get("data"))
+        kind = as_text(node.get("type"))
+        inner = list(self._inlines(nodes_in(node.get("nodes")), depth + 1))
+        if reader := _VOID_READERS.get(kind):
             yield from (run._replace(marks=_marks_of(data)) for run in reader(data))
             yield from inner
         elif kind == "link":
             link = reference_url(data.get("ref"))
             yield from (run._replace(link=run.link or link) if run.kind != "break" else run for run in inner)
         elif kind == "annotation":
-            label = text_of(data.get("label"))
+            label = as_text(data.get("label"))
             body = _fragment(node, "annotation-body")
             if body is not None or not label:
                 label = label or str(len(self.notes) + 1)
@@ -168,30 +168,29 @@ class InlineReader:
 
 
 def _marks_of(data: dict[str, Any]) -> frozenset[str]:
-    """The marks of what has no leaves."""
     names = data.get("marks")
-    return frozenset(_MARKS[name] for name in map(text_of, names if isinstance(names, list) else ()) if name in _MARKS)
+    return frozenset(_MARKS[name] for name in map(as_text, names if isinstance(names, list) else ()) if name in _MARKS)
 
 
 def _fragment(node: dict[str, Any], name: str) -> Any:
-    return next((each.get("nodes") for each in objects(node.get("fragments")) if each.get("fragment") == name), None)
+    return next((each.get("nodes") for each in nodes_in(node.get("fragments")) if each.get("fragment") == name), None)
 
 
 def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
     marks: set[str] = set()
     attrs: dict[str, str] = {}
-    for mark in objects(leaf.get("marks")):
-        name = text_of(mark.get("type"))
+    for mark in nodes_in(leaf.get("marks")):
+        name = as_text(mark.get("type"))
         if known := _MARKS.get(name):
             marks.add(known)
         elif name == "color":
-            data = mapping(mark.get("data"))
-            given = {"color": text_of(data.get("text")), "background": text_of(data.get("background"))}
+            data = as_object(mark.get("data"))
+            given = {"color": as_text(data.get("text")), "background": as_text(data.get("background"))}
             attrs |= {key: value for key, value in given.items() if value not in ("", "default")}
     if attrs:
         marks.add("mark")
     kind = "code" if "code" in marks else "text"
-    for number, line in enumerate(text_of(leaf.get("text")).split("\n")):
+    for number, line in enumerate(as_text(leaf.get("text")).split("\n")):
         if number:
             yield Run("\n", kind="break")
         if line:
@@ -199,12 +198,12 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
 
 
 def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
-    """What has no meaning here shows its words, or else its name and what it is given."""
-    words = "".join(texts_in(node.get("fragments"))) or text_of(node.get("text"))
+    """Yield the text of an unknown inline, or else its type and its data."""
+    words = "".join(texts_in(node.get("fragments"))) or as_text(node.get("text"))
     if words:
         yield Run(words)
-    elif said := " ".join(filter(None, (kind, all_text(data)))):
-        yield Run(said, kind="expression")
+    elif value := " ".join(filter(None, (kind, all_text(data)))):
+        yield Run(value, kind="expression")
 
 
 def _given_attrs(**given: Any) -> Mapping[str, Any]:
@@ -212,44 +211,44 @@ def _given_attrs(**given: Any) -> Mapping[str, Any]:
 
 
 def _emoji(data: dict[str, Any]) -> Iterator[Run]:
-    code = text_of(data.get("code"))
+    code = as_text(data.get("code"))
     yield Run(emoji.from_name(code) or emoji.from_code(code) or code, kind="emoji", attrs={"code": code})
 
 
 def _image(data: dict[str, Any]) -> Iterator[Run]:
-    given = {name: text_of(data.get(name)) for name in ("size", "width", "height")}
+    given = {name: as_text(data.get(name)) for name in ("size", "width", "height")}
     drawing = data.get("drawing") is True
     attrs = _given_attrs(
-        src=reference_url(data.get("ref")), title=text_of(data.get("caption")), drawing=drawing, **given
+        src=reference_url(data.get("ref")), title=as_text(data.get("caption")), drawing=drawing, **given
     )
     if dark := reference_url(data.get("refDark")):
         attrs = {**attrs, "dark": dark}
-    yield Run(text_of(data.get("alt")), kind="image", attrs=attrs)
+    yield Run(as_text(data.get("alt")), kind="image", attrs=attrs)
 
 
 def _mention(data: dict[str, Any]) -> Iterator[Run]:
     link = reference_url(data.get("ref"))
-    yield Run(text_of(data.get("title")) or link, kind="mention", link=link)
+    yield Run(as_text(data.get("title")) or link, kind="mention", link=link)
 
 
 def _button(data: dict[str, Any]) -> Iterator[Run]:
-    attrs: dict[str, Any] = {"style": text_of(data.get("kind")) or "primary"}
-    given = {**data, **mapping(data.get("action"))}
-    attrs |= {name: said for name in ("icon", "action", "query") if (said := text_of(given.get(name)))}
+    attrs: dict[str, Any] = {"style": as_text(data.get("kind")) or "primary"}
+    given = {**data, **as_object(data.get("action"))}
+    attrs |= {name: value for name in ("icon", "action", "query") if (value := as_text(given.get(name)))}
     if data.get("disabled") is True:
         attrs["disabled"] = True
-    yield Run(text_of(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
+    yield Run(as_text(data.get("label")), kind="button", link=reference_url(data.get("ref")) or None, attrs=attrs)
 
 
 def _icon(data: dict[str, Any]) -> Iterator[Run]:
-    yield Run("", kind="icon", attrs={"name": text_of(data.get("icon"))})
+    yield Run("", kind="icon", attrs={"name": as_text(data.get("icon"))})
 
 
-_VOID: dict[str, Callable[[dict[str, Any]], Iterator[Run]]] = {
+_VOID_READERS: dict[str, Callable[[dict[str, Any]], Iterator[Run]]] = {
     "emoji": _emoji,
     "icon": _icon,
-    "expression": lambda data: iter([Run(text_of(data.get("expression")), kind="expression")]),
-    "inline-math": lambda data: iter([Run(text_of(data.get("formula")), kind="math")]),
+    "expression": lambda data: iter([Run(as_text(data.get("expression")), kind="expression")]),
+    "inline-math": lambda data: iter([Run(as_text(data.get("formula")), kind="math")]),
     "inline-image": _image,
     "mention": _mention,
     "button": _button,

@@ -1,16 +1,17 @@
-"""A JSON document (5) as markdown: the blocks that it is, each with all its words and attributes, as the platform writes them."""
+"""Writes a JSON document, or blocks, as Markdown in the platform's syntax, with all text and attributes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import Any
 
 from octavo.documents import emoji
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import Block, Column, Run, plain_text
+from octavo.documents.blocks import Block, Run, TableColumn, plain_text
+from octavo.documents.json_document import read_document
 
 _SYNTAX = re.compile(r"([\\`*_\[\]<>~$|{}]|&(?=#?\w+;)|\^(?=\[|$))")
 _BLOCK_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|={3,}|-{3,}|:)")
@@ -29,32 +30,31 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""A line feed in the value of a tag: within items and quotes the line after it would begin with what these lines begin with."""
+"""Stands for a line break in the value of a tag until the whole page is written. A real line break would get the
+prefix of a list item or quote."""
 _TIGHT = frozenset({"list", "code", "quote"})
-"""Blocks that may follow a paragraph in an item without an empty line."""
+"""Blocks that can follow a paragraph in a list item without an empty line."""
 
 
 def to_markdown(document: Any) -> str:
-    """The markdown that says what a JSON document says."""
-    from octavo.documents.json_document import read_document  # reads what is in it, whatever it holds
-
+    """Return the Markdown for a JSON document."""
     return blocks_to_markdown(read_document(document).blocks)
 
 
 def blocks_to_markdown(blocks: Iterable[Block]) -> str:
-    """The markdown of blocks."""
+    """Return the Markdown for blocks."""
     return "\n\n".join(_blocks(blocks)).strip("\n").replace(_LINE_FEED, "\n")
 
 
 def _blocks(blocks: Iterable[Block]) -> list[str]:
     found: list[str] = []
     before: Block | None = None
-    turns = 0
+    repeats = 0
     for block in blocks:
         is_next = before is not None and before.kind == block.kind == "list"
         is_alike = is_next and before is not None and before.attrs.get("ordered") == block.attrs.get("ordered")
-        turns = turns + 1 if is_alike else 0
-        text = _list(block, turns % 2) if block.kind == "list" else _block(block)
+        repeats = repeats + 1 if is_alike else 0
+        text = _list(block, repeats % 2) if block.kind == "list" else _block(block)
         if text.strip():
             found.append(text)
             before = block
@@ -74,11 +74,11 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **given: Any) -> str:
-    """A tag of the platform around what is in a block. `given`: its arguments, of which those that are None are left out."""
+    """Return a platform tag around the content of a block. `given` are its arguments, None to omit one."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in given.items() if value is not None)
-    within = _children(block) if inside is None else inside
-    opened = f"{{% {tag}{head} %}}"
-    return f"{opened}\n{within}\n{{% end{tag} %}}" if closes or within else opened
+    content = _children(block) if inside is None else inside
+    opening = f"{{% {tag}{head} %}}"
+    return f"{opening}\n{content}\n{{% end{tag} %}}" if closes or content else opening
 
 
 def _value(value: Any) -> str:
@@ -93,11 +93,8 @@ def _value(value: Any) -> str:
     return said.replace("\u201c", "&ldquo;").replace("\u201d", "&rdquo;").replace("%}", "%&#125;")
 
 
-def _arguments(attrs: Mapping[str, Any], *but: str) -> dict[str, Any]:
-    return {_NAMES.get(name, name): value for name, value in attrs.items() if name not in but and value != ""}
-
-
-# Words
+def _arguments(attrs: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
+    return {_NAMES.get(name, name): value for name, value in attrs.items() if name not in excluded and value != ""}
 
 
 def _text_block(block: Block) -> str:
@@ -112,23 +109,23 @@ def _text_block(block: Block) -> str:
     if level:
         anchor = f' <a href="#{escape(str(own))}" id="{escape(str(own))}"></a>' if is_own else ""
         text = _inline(block.runs, "<br>")
-        closing = re.compile("(#+)$").sub(_escaped_end, text)
+        closing = re.compile("(#+)$").sub(_escape_closing_marks, text)
         return f"{'#' * level} {closing}{anchor}"
     return _escape_line_starts(_inline(block.runs))
 
 
-def _escaped_end(found: re.Match[str]) -> str:
+def _escape_closing_marks(found: re.Match[str]) -> str:
     return f"\\{found[0]}"
 
 
 def _escape_line_starts(text: str) -> str:
-    """Words of a paragraph, none of whose lines begins another block."""
-    begun = (_NUMBER_START.sub(r"\1\\\2", _BLOCK_START.sub(r"\1\\\2", line)) for line in text.split("\n"))
-    return "\n".join(_FOOTNOTE_START.sub(r"\1\\", line) for line in begun)
+    """Return the text of a paragraph, with escapes so that no line begins another kind of block."""
+    lines = (_NUMBER_START.sub(r"\1\\\2", _BLOCK_START.sub(r"\1\\\2", line)) for line in text.split("\n"))
+    return "\n".join(_FOOTNOTE_START.sub(r"\1\\", line) for line in lines)
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
-    """Runs as markdown, in signs where these are read as marks, and in tags elsewhere."""
+    """Return runs as Markdown: with signs where these are recognized as marks, else with HTML tags."""
     found = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
@@ -149,7 +146,6 @@ def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
 
 
 def _escape(text: str) -> str:
-    """Words none of whose signs means anything."""
     return _SYNTAX.sub(r"\\\1", text)
 
 
@@ -184,13 +180,13 @@ def _run(run: Run, line_break: str, before: str, after: str) -> str:
 
 def _code_span(text: str) -> str:
     ticks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    is_edged = text[:1] in ("`", " ") or text[-1:] in ("`", " ")
-    return f"{ticks} {text} {ticks}" if is_edged and text.strip() else f"{ticks}{text}{ticks}"
+    has_tick_edge = text[:1] in ("`", " ") or text[-1:] in ("`", " ")
+    return f"{ticks} {text} {ticks}" if has_tick_edge and text.strip() else f"{ticks}{text}{ticks}"
 
 
-def _with_marks(run: Run, shown: str, before: str, after: str, but: frozenset[str] = frozenset()) -> str:
-    """Words in their marks. White space at their ends stands outside."""
-    marks = run.marks - but
+def _with_marks(run: Run, shown: str, before: str, after: str, excluded: frozenset[str] = frozenset()) -> str:
+    """Return text in its marks, with white space at either end outside of the marks."""
+    marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return shown
     words = shown.strip()
@@ -220,7 +216,6 @@ def _html_marks(run: Run, words: str, marks: frozenset[str]) -> str:
 
 
 def _html(runs: Iterable[Run]) -> str:
-    """Runs as HTML."""
     found = ""
     for link, group in groupby(runs, key=_link_of):
         inside = ""
@@ -289,15 +284,12 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
     return f"<picture><source{source}>{image}</picture>"
 
 
-# Blocks
-
-
-def _list(block: Block, turn: int) -> str:
+def _list(block: Block, variant_number: int) -> str:
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))
     said = []
     for number, item in enumerate(block.children, start):
-        sign = f"{number}{'.)'[turn]} " if attrs.get("ordered") else f"{'-*'[turn]} "
+        sign = f"{number}{'.)'[variant_number]} " if attrs.get("ordered") else f"{'-*'[variant_number]} "
         box = f"[{'x' if item.attrs.get('checked') else ' '}] " if item.kind == "task" else ""
         said.append(_item(item, sign, box, bool(is_tight)))
     return ("\n" if is_tight else "\n\n").join(said)
@@ -314,9 +306,11 @@ def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
 
 
 def _indented(text: str, first: str, others: str) -> str:
-    lines = enumerate(text.replace(_LINE_FEED, "&#10;").split("\n"))
-    begun = ((others if number else first, line) for number, line in lines)
-    return "\n".join(f"{begin}{line}" if line else begin.rstrip() for begin, line in begun)
+    lines = text.replace(_LINE_FEED, "&#10;").split("\n")
+    prefixes = chain([first], repeat(others))
+    return "\n".join(
+        f"{prefix}{line}" if line else prefix.rstrip() for prefix, line in zip(prefixes, lines, strict=False)
+    )
 
 
 def _fence(text: str, language: str) -> str:
@@ -357,8 +351,8 @@ def _html_code(block: Block, language: str) -> str:
     for number, line in enumerate(block.text.split("\n")):
         said = escape(line, quote=False)
         for place, label in enumerate(label for at, label in attrs.get("notes", ()) if at == number):
-            opened = f'<a data-footnote-ref href="#user-content-fn-{escape(label)}">'
-            said = f"{opened}{said}</a>" if not place else f"{said}{opened}</a>"
+            opening = f'<a data-footnote-ref href="#user-content-fn-{escape(label)}">'
+            said = f"{opening}{said}</a>" if not place else f"{said}{opening}</a>"
         lines.append(f"<strong>{said}</strong>" if number in highlighted else said)
     code = f'<code class="lang-{language}">' if language else "<code>"
     text = "\n".join(lines)
@@ -376,19 +370,18 @@ def _figure(block: Block) -> str:
             picture = f'<a href="{escape(str(link))}">{picture}</a>'
         caption = f"<figcaption><p>{_html(image.runs)}</p></figcaption>" if image.runs else ""
         images.append(f"<figure>{picture}{caption}</figure>")
-    around = _html_attributes(given)
-    return f"<div{around}>{' '.join(images)}</div>" if around or len(images) > 1 else "".join(images)
+    attributes = _html_attributes(given)
+    return f"<div{attributes}>{' '.join(images)}</div>" if attributes or len(images) > 1 else "".join(images)
 
 
 def _expandable(block: Block) -> str:
-    opened = "<details open>" if block.attrs.get("open") else "<details>"
+    opening = "<details open>" if block.attrs.get("open") else "<details>"
     return "\n\n".join(
-        filter(None, (opened, f"<summary>{_html(block.runs)}</summary>", _children(block), "</details>"))
+        filter(None, (opening, f"<summary>{_html(block.runs)}</summary>", _children(block), "</details>"))
     )
 
 
 def _captioned(tag: str, block: Block, /, **given: Any) -> str:
-    """A tag around the words below what it shows."""
     inside = "\n\n".join(filter(None, (_escape_line_starts(_inline(block.runs)), _children(block))))
     return _tagged(tag, block, inside, closes=False, **given)
 
@@ -417,15 +410,17 @@ def _branch(block: Block) -> str:
 
 
 def _condition(block: Block) -> str:
-    within = "\n\n".join(_blocks([each for each in block.children if each.kind != "else"]))
+    content = "\n\n".join(_blocks([each for each in block.children if each.kind != "else"]))
     branches = "\n".join(_branch(each) for each in block.children if each.kind == "else")
-    return "\n".join(filter(None, (f"{{% if {block.attrs.get('expression', '')} %}}", within, branches, "{% endif %}")))
+    return "\n".join(
+        filter(None, (f"{{% if {block.attrs.get('expression', '')} %}}", content, branches, "{% endif %}"))
+    )
 
 
 def _include(block: Block) -> str:
-    within = _children(block)
-    opened = f'{{% include "{_value(block.attrs.get("target", ""))}" %}}'
-    return f"{opened}\n\n{within}\n\n{{% endinclude %}}" if within else opened
+    content = _children(block)
+    opening = f'{{% include "{_value(block.attrs.get("target", ""))}" %}}'
+    return f"{opening}\n\n{content}\n\n{{% endinclude %}}" if content else opening
 
 
 def _conflict(block: Block) -> str:
@@ -452,30 +447,27 @@ def _response(block: Block) -> str:
 def _with_arguments(name: str, block: Block) -> str:
     given = dict(block.attrs.get("arguments", {}))
     bare = given.pop("", None)
-    within = _children(block)
+    content = _children(block)
     head = "".join(f' {key}="{_value(value)}"' for key, value in given.items())
-    opened = f"{{% {name}{f' {bare}' if bare else ''}{head} %}}"
-    return f"{opened}\n{within}\n{{% end{name} %}}" if within else opened
-
-
-# Tables
+    opening = f"{{% {name}{f' {bare}' if bare else ''}{head} %}}"
+    return f"{opening}\n{content}\n{{% end{name} %}}" if content else opening
 
 
 def _table(block: Block) -> str:
-    columns: Sequence[Column] = block.attrs.get("columns", ())
+    columns: Sequence[TableColumn] = block.attrs.get("columns", ())
     has_title = any(plain_text(column.title).strip() for column in columns)
     is_plain = (
         bool(columns)
         and block.kind == "table"
         and set(block.attrs) <= {"columns", "header_hidden"}
         and bool(block.attrs.get("header_hidden")) != has_title
-        and all(column == Column(column.title, align=column.align) for column in columns)
+        and all(column == TableColumn(column.title, align=column.align) for column in columns)
         and not any(row.attrs or any(cell.attrs for cell in row.children) for row in block.children)
     )
     return _pipe_table(columns, block.children) if is_plain else _html_table(block, columns)
 
 
-def _pipe_table(columns: Sequence[Column], rows: Iterable[Block]) -> str:
+def _pipe_table(columns: Sequence[TableColumn], rows: Iterable[Block]) -> str:
     signs = {"left": ":--", "center": ":-:", "right": "--:"}
     lines = [
         [_pipe_cell(column.title) for column in columns],
@@ -491,7 +483,7 @@ def _pipe_cell(runs: Sequence[Run]) -> str:
     return _BAR.sub(r"\\|", _inline(runs, "<br>"))
 
 
-def _html_table(block: Block, columns: Sequence[Column]) -> str:
+def _html_table(block: Block, columns: Sequence[TableColumn]) -> str:
     given = [tag for name, tag in _TABLE.items() if block.attrs.get(name)]
     if not any(plain_text(column.title).strip() for column in columns):
         given = [each for each in given if each != "data-header-hidden"]
@@ -500,11 +492,11 @@ def _html_table(block: Block, columns: Sequence[Column]) -> str:
     heads = [row for row in block.children if row.attrs.get("head")]
     head = "".join(f"<tr>{each}</tr>" for each in ("".join(map(_head, columns)), *map(_row, heads)))
     body = "".join(f"<tr>{_row(row)}</tr>" for row in block.children if not row.attrs.get("head"))
-    opened = " ".join(("<table", *given))
-    return f"{opened}><thead>{head}</thead><tbody>{body}</tbody></table>"
+    opening = " ".join(("<table", *given))
+    return f"{opening}><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def _head(column: Column) -> str:
+def _head(column: TableColumn) -> str:
     given: dict[str, Any] = {
         "width": column.width,
         "align": column.align,

@@ -1,5 +1,5 @@
-"""How much of a page is laid out. Time and memory grow with what is counted here, and real pages stay far below: what
-is beyond is shown as source."""
+"""Limits on the size of a page. Time and memory grow with these counts, and real pages are far below. Content beyond a
+limit is shown as source."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_PAGE_LENGTH = 5_000_000
-"""Pages of more characters, or of more lines than `MOST_LINES`, are shown as source."""
+"""Pages with more characters, or more lines than `MAX_PAGE_LINES`, are shown as source."""
 
 MAX_PAGE_LINES = 200_000
 
 MAX_BLOCK_PARTS = 60_000
-"""The parts (tokens of the parser) of one block of the top level. The page is source from a block on that has more."""
+"""Maximum number of tokens in a top-level block. From a block with more, the page is shown as source."""
 
 MAX_LINE_VISITS = 60_000
-"""How often lines are looked at to read a page, or a tenth of its length: within many quotes a line is looked at once
-for each. Where these are used up, the rest of the page is source."""
+"""Maximum number of line reads of the parser for a page, or a tenth of the length of the page if that is more. Within
+quotes, each level of quotes reads a line again. The rest of the page is shown as source."""
 
 MAX_ROW_LENGTH = 20_000
-"""The characters of a row of a table in markdown."""
+"""Maximum number of characters of a table row in Markdown."""
 
 MAX_MARKS = 10_000
-"""The characters that may be marks in one paragraph, or brackets in one stretch of HTML."""
+"""Maximum number of characters in a paragraph that may be marks, or of brackets in a part of HTML."""
 
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 
 class BlockTooLarge(Exception):
-    """A block has more parts than are laid out."""
+    """Raised for a block with more than `MAX_BLOCK_PARTS` parts."""
 
 
 def max_page_parts(length: int) -> int:
-    """The parts of a page of that many characters. It is source after the block with the last of them."""
+    """Return the maximum number of parts of a page with `length` characters. The page is shown as source after that."""
     return max(70_000, length // 20)
 
 
 def max_table_rows(columns: int) -> int:
-    """The rows of a table in markdown. Those after them are source."""
+    """Return the maximum number of rows of a Markdown table. Further rows are shown as source."""
     return max(1, (MAX_BLOCK_PARTS - 1000) // (2 + 3 * columns))
 
 
 def count_parts(tokens: Iterable[Token]) -> int:
-    """How much is to be laid out of a block: tags and HTML take longer than other tokens."""
+    """Return the number of parts for the tokens of a block. Tags and HTML count more, because they take longer."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens
@@ -57,23 +57,23 @@ def count_parts(tokens: Iterable[Token]) -> int:
 
 
 def has_too_many_marks(words: str) -> bool:
-    """Whether a paragraph holds more marks than are read."""
+    """Return whether a paragraph has more marks than are read."""
     return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
 
 
-_AT_A_TIME = 10_000
+_SLICE_LENGTH = 10_000
 
 
 def sanitize(text: str) -> str:
-    """`text` made safe to show, with its lines and tabs kept."""
-    if len(text) < _AT_A_TIME or text.isascii():
+    """Return `text` made safe to show, with its line breaks and tabs."""
+    if len(text) < _SLICE_LENGTH or text.isascii():
         return safe(text)
-    parts, done, start = [], 0, 0
+    parts, copied_to, start = [], 0, 0
     while start < len(text):
-        end = text.find("\n", start + _AT_A_TIME, start + 2 * _AT_A_TIME) + 1 or start + 2 * _AT_A_TIME
-        stretch = text[start:end]
-        if (kept := safe(stretch)) is not stretch:
-            parts += [text[done:start], kept]
-            done = end
+        end = text.find("\n", start + _SLICE_LENGTH, start + 2 * _SLICE_LENGTH) + 1 or start + 2 * _SLICE_LENGTH
+        slice_ = text[start:end]
+        if (safe_slice := safe(slice_)) is not slice_:
+            parts += [text[copied_to:start], safe_slice]
+            copied_to = end
         start = end
-    return "".join([*parts, text[done:]]) if parts else text
+    return "".join([*parts, text[copied_to:]]) if parts else text

@@ -1,4 +1,4 @@
-"""Where the links of a page lead. Nothing is fetched: what a link means follows from its words and the page tree."""
+"""Resolves the links of a page from their URLs and the page tree. Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from urllib.parse import unquote, urlsplit
 
 from octavo.api.folding import fold
 from octavo.api.safety import address
-from octavo.documents.blocks import Block, Column, Document, Run
+from octavo.documents.blocks import Block, Document, Run, TableColumn
 
 SCHEMES = frozenset({"http", "https", "mailto"})
-"""Addresses of other schemes are never opened."""
+"""Schemes of links that may be opened."""
 
 APP_HOSTS = frozenset({"app.gitbook.com"})
-"""Hosts whose addresses name spaces and pages of the platform."""
+"""Hosts whose URLs name spaces and pages of the platform."""
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -41,29 +41,29 @@ _README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class LinkTargets:
-    """What links may lead to: pages by their path, files by their name or path, and the space they are in."""
+    """Possible targets of links: pages by path, files by name or path, and the space around them."""
 
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     """Page ids by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
-    """File ids by name and by id. None when the files are not known: then none is missing."""
+    """File ids by name and by id. None if the files are unknown; then no file counts as missing."""
     space: str | None = None
     origins: Collection[str] = ()
-    """Where the platform's own application is, besides `APP_HOSTS`: `https://docs.example`."""
+    """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
     _folded: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """Ids by folded path, or folded name, once one was not found as it is written."""
+    """Ids by path or name without case. Filled at the first lookup without an exact match."""
 
     def page(self, path: str) -> str | None:
-        """Return the id of the page at `path`: at that very one, or else at one that looks the same."""
-        return self.pages.get(path) or self._alike("pages", self.pages, path)
+        """Return the id of the page at `path`, preferably with the same case. None if there is none."""
+        return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id: that very one, or else one that looks the same."""
+        """Return the id of the file with a name, path or id, preferably with the same case. None if missing."""
         files = self.files or _EMPTY
-        return files.get(name) or self._alike("files", files, name)
+        return files.get(name) or self._find_folded("files", files, name)
 
-    def _alike(self, kind: str, known: Mapping[str, str], name: str) -> str | None:
+    def _find_folded(self, kind: str, known: Mapping[str, str], name: str) -> str | None:
         if kind not in self._folded:
             self._folded[kind] = {fold(each): known[each] for each in reversed(list(known))}
         return self._folded[kind].get(fold(name)) if name else None
@@ -79,14 +79,14 @@ class ToPage:
 
 @dataclass(frozen=True, slots=True)
 class ToAnchor:
-    """A heading of the same page. Without an anchor: its top."""
+    """A heading of the same page. Without an anchor, the top of the page."""
 
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToSpace:
-    """A page of another space, by path or id: without one, its first."""
+    """A page of another space, by path or id. Without a page, the home page of the space."""
 
     space: str
     page: str | None = None
@@ -103,8 +103,8 @@ class ToChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ToFile:
-    """A file of this space, by id; `name` is how the link calls it. Without an id, of those not known, the one that lies at
-    `path`, or else is called so."""
+    """A file of this space, by id. `name` is the name in the link. If the files are unknown, the id is empty, and
+    `path` is the path in the space."""
 
     file: str
     name: str
@@ -113,7 +113,7 @@ class ToFile:
 
 @dataclass(frozen=True, slots=True)
 class ToReusableContent:
-    """Words that several pages include, by the file they are kept in."""
+    """Reusable content, by the path of its file."""
 
     path: str
 
@@ -135,23 +135,23 @@ class ToSite:
 
 @dataclass(frozen=True, slots=True)
 class ToUser:
-    """A person, by id."""
+    """A user, by id."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToUrl:
-    """An address outside the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
+    """A URL outside the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
 
     url: str
     host: str
-    """Who is behind it: what to show beside words that may say otherwise."""
+    """The host, or the e-mail address. Shown next to the link text, which may name another host."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockedScheme:
-    """An address of a scheme that is never opened."""
+    """A URL with a scheme that is never opened."""
 
     href: str
     scheme: str
@@ -159,12 +159,12 @@ class BlockedScheme:
 
 @dataclass(frozen=True, slots=True)
 class BrokenLink:
-    """A link to what is not there, or no longer."""
+    """A link to a missing target."""
 
     href: str
     reason: str
-    is_beyond: bool = False
-    """It leads out of the tree: nobody knows here what is there."""
+    is_outside_tree: bool = False
+    """Whether the link leads out of the page tree, to a place that is unknown here."""
 
 
 Target = (
@@ -184,11 +184,11 @@ Target = (
 
 
 def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
-    """Return the ids of pages by every path that a link may name.
+    """Return the ids of pages by every path that a link can use.
 
-    `pages` has the id of each page, its path and that of its file, in the order of the tree. Where two pages share a path, the
-    first one has it. The folder of an index file (`api/` of `api/README.md`) leads to that page, unless another page has
-    that path: a group above it may give the page itself a longer path (`reference/api`).
+    `pages` has the id of each page, its path and the path of its file, in tree order. If two pages share a path, the
+    first one gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another
+    page has that path: a group above may give the index page a longer path (`reference/api`).
     """
     found: dict[str, str] = {}
     folders: dict[str, str] = {}
@@ -202,14 +202,14 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     return {**folders, **found}
 
 
-def resolve(href: str, page_path: str, places: LinkTargets) -> Target:
-    """Where `href` leads from the page at `page_path`: a path of the tree, with a slash at its end when pages lie below
-    it, or that of the file that holds the page."""
+def resolve(href: str, page_path: str, targets: LinkTargets) -> Target:
+    """Return the target of `href` on the page at `page_path`. `page_path` is a path in the page tree, with a slash at
+    its end if there are pages below it, or the path of the page's file."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
     if scheme := _SCHEME.match(href):
-        return _absolute(href, scheme[0][:-1].lower(), places)
+        return _absolute(href, scheme[0][:-1].lower(), targets)
     if "broken-reference" in href.lower() or href.startswith(("/broken/", "broken/")):
         return _marked_broken(href)
     path, _, anchor = href.partition("#")
@@ -218,37 +218,37 @@ def resolve(href: str, page_path: str, places: LinkTargets) -> Target:
     if not path:
         return ToAnchor(anchor)
     if path.startswith("/"):
-        return _root_relative(href, path.strip("/"), anchor or None, places)
-    return _relative(href, path, anchor or None, page_path, places)
+        return _root_relative(href, path.strip("/"), anchor or None, targets)
+    return _relative(href, path, anchor or None, page_path, targets)
 
 
 def external_target(href: str) -> ToUrl | BlockedScheme | BrokenLink:
-    """Where `href` leads when a browser opens it, also to the platform's own application."""
+    """Return the target of `href` when a browser opens it. URLs of the platform's app count as external too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
-    return _outside(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
+    return _external(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
 
 
 def _normalize(href: str) -> str:
-    """An address as browsers read what is written."""
+    """Return a URL as browsers read it: without invisible characters, and with a scheme."""
     href = _INVISIBLE.sub(" ", href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
     return f"https://{href}" if href.lower().startswith("www.") else href
 
 
-def _absolute(href: str, scheme: str, places: LinkTargets) -> Target:
-    found = _outside(href, scheme)
+def _absolute(href: str, scheme: str, targets: LinkTargets) -> Target:
+    found = _external(href, scheme)
     if isinstance(found, ToUrl) and scheme != "mailto":
         parts = urlsplit(href)
-        if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in places.origins:
+        if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in targets.origins:
             if parts.path.startswith("/broken/"):
                 return _marked_broken(parts.path)
-            return _app_target(parts.path, _decode(parts.fragment) or None, places) or found
+            return _app_target(parts.path, _decode(parts.fragment) or None, targets) or found
     return found
 
 
-def _outside(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
+def _external(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
     if scheme not in SCHEMES:
         return BlockedScheme(href, scheme)
     if scheme == "mailto":
@@ -256,37 +256,37 @@ def _outside(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
     try:
         parts = urlsplit(href)
         port, host = parts.port, _ascii_host(parts.hostname or "")
-    except ValueError:  # a UnicodeError is one
+    except ValueError:  # Includes UnicodeError from the conversion of the host.
         return BrokenLink(href, "The link is not a valid URL.")
     if not host:
         return BrokenLink(href, "The link has no host name.")
     if "@" in parts.netloc or "\\" in href:
         return BrokenLink(href, "The link is written to look like a link to another site.")
     if not parts.netloc.isascii():
-        # Letters that look like others are not shown, and not handed on: a name server has another name for them.
+        # Letters from other scripts can imitate ASCII letters, so the URL gets the name that name servers use.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
     return ToUrl(href, host)
 
 
 def _ascii_host(host: str) -> str:
-    """The name of a host as name servers have it. Raises ValueError."""
+    """Return a host name as name servers use it. Raises ValueError."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
-        return host  # as most are: what others take to be read is not loaded for them
+        return host  # ASCII names do not need the IDNA codec, which loads slowly.
     return host.encode("idna").decode()
 
 
 def path_steps(path: str) -> list[str]:
-    """The steps of the path of an address."""
+    """Return the decoded parts of a URL path."""
     return [_decode(part) for part in path.split("/") if part]
 
 
 def _decode(part: str) -> str:
-    """A part of an address with the letters that stand behind its percent signs, safe to show: `%1B` stands for escape."""
+    """Return a part of a URL with percent encoding resolved, safe to show: `%1B` is an escape character."""
     return address(unquote(part))
 
 
-def _app_target(path: str, anchor: str | None, places: LinkTargets) -> Target | None:
-    """What an address of the platform's own application names."""
+def _app_target(path: str, anchor: str | None, targets: LinkTargets) -> Target | None:
+    """Return the target of a URL path of the platform's app. None if the path names no target."""
     parts = path_steps(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
     if organization is not None:
@@ -299,93 +299,90 @@ def _app_target(path: str, anchor: str | None, places: LinkTargets) -> Target | 
         return ToSite(parts[1], organization)
     if parts[0] not in ("s", "spaces"):
         return None
-    space, rest = parts[1], parts[2:]
-    if rest[:1] == ["~"]:
-        if rest[1:2] == ["changes"] and len(rest) > 2 and rest[2].isdecimal() and len(rest[2]) < 10:
-            return ToChangeRequest(space, int(rest[2]))
-        rest = rest[3:]
-    page = "/".join(rest) or None
-    if space == places.space:
+    space, remaining = parts[1], parts[2:]
+    if remaining[:1] == ["~"]:
+        if remaining[1:2] == ["changes"] and len(remaining) > 2 and remaining[2].isdecimal() and len(remaining[2]) < 10:
+            return ToChangeRequest(space, int(remaining[2]))
+        remaining = remaining[3:]
+    page = "/".join(remaining) or None
+    if space == targets.space:
         if page is None:
             return ToSpace(space)
-        known = _page(page.removeprefix("pages/"), places)
+        known = _page(page.removeprefix("pages/"), targets)
         return ToPage(known, anchor) if known else BrokenLink(path, f"There is no page {page} in this space.")
     return ToSpace(space, page.removeprefix("pages/") if page else None, anchor)
 
 
-def _root_relative(href: str, path: str, anchor: str | None, places: LinkTargets) -> Target:
-    sort, _, rest = path.partition("/")
-    if sort in ("s", "spaces", "o") and rest and (target := _app_target(path, anchor, places)):
+def _root_relative(href: str, path: str, anchor: str | None, targets: LinkTargets) -> Target:
+    first_part, _, remaining = path.partition("/")
+    if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):
         return target
-    if sort == "pages" and rest:
-        page = _page(rest, places)
+    if first_part == "pages" and remaining:
+        page = _page(remaining, targets)
         return ToPage(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
-    if sort == "files" and rest:
-        file = rest if places.files is None else places.file(rest)
-        return ToFile(file, rest) if file else BrokenLink(href, "The file no longer exists.")
-    page = _page(path, places)
+    if first_part == "files" and remaining:
+        file = remaining if targets.files is None else targets.file(remaining)
+        return ToFile(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
+    page = _page(path, targets)
     if page:
         return ToPage(page, anchor)
-    if _ID.fullmatch(rest) and sort in ("users", "collections"):
-        return ToUser(rest) if sort == "users" else ToCollection(rest)
-    return _file(href, path, path, places) or _missing_page(href, path, path, places)
+    if _ID.fullmatch(remaining) and first_part in ("users", "collections"):
+        return ToUser(remaining) if first_part == "users" else ToCollection(remaining)
+    return _file(href, path, path, targets) or _missing_page(href, path, path, targets)
 
 
-def _relative(href: str, path: str, anchor: str | None, page_path: str, places: LinkTargets) -> Target:
-    lies = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
-    if file := _file(href, path, lies, places):
+def _relative(href: str, path: str, anchor: str | None, page_path: str, targets: LinkTargets) -> Target:
+    full_path = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
+    if file := _file(href, path, full_path, targets):
         return file
-    if shared := _INCLUDE.search(path):
-        return ToReusableContent(shared[1])
+    if include := _INCLUDE.search(path):
+        return ToReusableContent(include[1])
     for folder in _folders(page_path):
         joined = posixpath.normpath(posixpath.join(folder, path))
         while joined.startswith("../"):
             joined = joined[3:]
-        if page := _page("" if joined in (".", "..") else joined, places):
+        if page := _page("" if joined in (".", "..") else joined, targets):
             return ToPage(page, anchor)
-    return _missing_page(href, path, lies, places)
+    return _missing_page(href, path, full_path, targets)
 
 
-def _missing_page(href: str, path: str, lies: str, places: LinkTargets) -> Target:
-    """What stands at a path where no page is: perhaps a file, when the files are not known. `lies`: that path from the
-    root."""
+def _missing_page(href: str, path: str, full_path: str, targets: LinkTargets) -> Target:
+    """Return the target for a path without a page: a file if the files are unknown, else a broken link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
-    if places.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
-        return ToFile("", name, lies)
-    return BrokenLink(href, f"There is no page at {path}.", is_beyond=lies.startswith("../"))
+    if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
+        return ToFile("", name, full_path)
+    return BrokenLink(href, f"There is no page at {path}.", is_outside_tree=full_path.startswith("../"))
 
 
 def _marked_broken(href: str) -> BrokenLink:
-    """Return the target of a link that the platform has marked as broken."""
     parts = path_steps(href)
-    what = next((_RESOURCE_NAMES[part] for part in reversed(parts) if part in _RESOURCE_NAMES), None)
-    if what == "page" and "spaces" in parts:
-        what = "page in another space"
-    return BrokenLink(href, f"The {what} no longer exists." if what else "The link target no longer exists.")
+    resource = next((_RESOURCE_NAMES[part] for part in reversed(parts) if part in _RESOURCE_NAMES), None)
+    if resource == "page" and "spaces" in parts:
+        resource = "page in another space"
+    return BrokenLink(href, f"The {resource} no longer exists." if resource else "The link target no longer exists.")
 
 
 def _folders(page_path: str) -> list[str]:
-    """The folders a page's links may start from: a page with pages below it lies in a folder of its own."""
+    """Return the folders that relative links can start from. A page with subpages has a folder of its own."""
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]
-    own, above = path, posixpath.dirname(path)
-    return [own, above, ""] if page_path.endswith("/") else [above, own, ""]
+    urls, above = path, posixpath.dirname(path)
+    return [urls, above, ""] if page_path.endswith("/") else [above, urls, ""]
 
 
-def _page(path: str, places: LinkTargets) -> str | None:
-    """The id of the page at a path, or called by its id."""
+def _page(path: str, targets: LinkTargets) -> str | None:
     path = path.strip("/").removesuffix(".md")
     folder = _README.sub("", path)
-    return places.page(path) or places.page(folder) or (path if path in places.page_ids else None)
+    return targets.page(path) or targets.page(folder) or (path if path in targets.page_ids else None)
 
 
-def _file(href: str, path: str, lies: str, places: LinkTargets) -> Target | None:
+def _file(href: str, path: str, full_path: str, targets: LinkTargets) -> Target | None:
     name = posixpath.basename(path)
-    if places.files is None:
-        return ToFile("", name, lies) if _ASSETS in path and name else None
-    file = places.file(lies) or places.file(path) or (places.file(name) if name else None)
+    if targets.files is None:
+        return ToFile("", name, full_path) if _ASSETS in path and name else None
+    file = targets.file(full_path) or targets.file(path) or (targets.file(name) if name else None)
     if file:
         return ToFile(file, name)
     return BrokenLink(href, f"There is no file {name} in this space.") if _ASSETS in path else None
@@ -399,22 +396,26 @@ _FILE_SUFFIXES = frozenset(
 
 def host_mismatch_warning(words: str, target: ToUrl) -> str:
     """Return a warning if the text of a link names another host than its URL. Empty otherwise."""
-    said = _HOST_NAME.search(words)
-    if said is None or target.url.startswith("mailto:") or said[1].rpartition(".")[2].lower() in _FILE_SUFFIXES:
+    named_host = _HOST_NAME.search(words)
+    if (
+        named_host is None
+        or target.url.startswith("mailto:")
+        or named_host[1].rpartition(".")[2].lower() in _FILE_SUFFIXES
+    ):
         return ""
-    host = said[1].lower().removeprefix("www.")
+    host = named_host[1].lower().removeprefix("www.")
     try:
         host = _ascii_host(host)
     except ValueError:
         pass
-    leads = target.host.removeprefix("www.")
-    if leads == host or leads.endswith(f".{host}"):
+    target_host = target.host.removeprefix("www.")
+    if target_host == host or target_host.endswith(f".{host}"):
         return ""
-    return f"Careful: the link text says {said[1]}, but the link opens {target.host}."
+    return f"Careful: the link text says {named_host[1]}, but the link opens {target.host}."
 
 
 def punycode_warning(host: str) -> str:
-    """Return a warning that shows how a punycode host is spelled. Empty for other hosts."""
+    """Return a warning that shows the decoded name of a punycode host. Empty for other hosts."""
     if "xn--" not in host:
         return ""
     try:
@@ -432,24 +433,24 @@ _URL_ATTRIBUTES = {
     "card": ("target", "cover", "cover_dark"),
     "openapi": ("src",),
 }
-"""The attributes of blocks that are addresses."""
+"""Attributes of blocks that are URLs."""
 
 _FALLBACK_KINDS = {"content-ref", "openapi"}
-"""Blocks whose words only stand in for what they show."""
+"""Kinds of blocks whose text is only shown if the block itself cannot be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageReference:
-    """One address, or the name of what a page is partly made of: reusable content, or an OpenAPI specification."""
+    """A URL on a page, or the name of reusable content or an OpenAPI specification that the page includes."""
 
-    says: str
+    target: str
     block: str
-    """The key of the block."""
+    """The key of the block with the reference."""
     kind: Literal["address", "include", "spec"] = "address"
 
 
 def references_in(document: Document) -> Iterator[PageReference]:
-    """What a page speaks of, in the order of the source, each once for each block."""
+    """Yield the references on a page in source order, each one once for each block."""
     for block in document.walk():
         if block.kind == "include" and block.attrs.get("target"):
             yield PageReference(block.attrs["target"], block.key, "include")
@@ -460,12 +461,12 @@ def references_in(document: Document) -> Iterator[PageReference]:
 
 
 def _urls(block: Block) -> Iterator[str]:
-    own = [str(block.attrs[name]) for name in _URL_ATTRIBUTES.get(block.kind, ()) if block.attrs.get(name)]
-    yield from own
+    urls = [str(block.attrs[name]) for name in _URL_ATTRIBUTES.get(block.kind, ()) if block.attrs.get(name)]
+    yield from urls
     if block.kind not in _FALLBACK_KINDS:
         yield from _urls_in_runs(block.runs)
     for column in block.attrs.get("columns", ()) if block.kind in ("table", "cards") else ():
-        if isinstance(column, Column):
+        if isinstance(column, TableColumn):
             yield from _urls_in_runs(column.title)
 
 
@@ -478,7 +479,7 @@ def _urls_in_runs(runs: tuple[Run, ...]) -> Iterator[str]:
 
 
 def images_without_text(document: Document) -> Iterator[str]:
-    """The addresses of the pictures that have no alternative text, each as often as it stands there."""
+    """Yield the URLs of images without alternative text, with repeats."""
     for block in document.walk():
         if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
             yield str(block.attrs.get("src") or "")

@@ -1,7 +1,8 @@
-"""Markdown as a JSON document (5): the same blocks, with the same keys, in the form that has no syntax.
+"""Converts Markdown to a JSON document with the same blocks and the same keys.
 
-Nothing is lost: `json_document.py` reads the same blocks from it, and `json_to_markdown.py` writes them as markdown. What the
-platform has no field for has one of ours, which others pass over. Tables hold their cells as fragments.
+Nothing is lost: json_document.py reads the same blocks back, and json_to_markdown.py writes them as Markdown. Octavo
+adds fields for content that the platform has no field for; other programs ignore these. Table cells are stored as
+fragments.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
-from octavo.documents.blocks import NO_ATTRS, Block, Column, Run, plain_text
+from octavo.documents.blocks import NO_ATTRS, Block, Run, TableColumn, plain_text
 from octavo.documents.open_blocks import DraftBlock
 
 Json = dict[str, Any]
@@ -31,18 +32,18 @@ _MARKS = {
     "underline": "underline",
     "mark": "mark",
 }
-_LISTS = {True: "list-ordered", False: "list-unordered"}
+_LIST_TYPES = {True: "list-ordered", False: "list-unordered"}
 _ALIGNMENTS = {"left": "start", "center": "center", "right": "end"}
 _COVERS = {"target": "targetDefinition", "cover": "coverDefinition", "cover-dark": "coverDefinitionDark"}
-_FLAGS = {
+_ATTRIBUTE_NAMES = {
     "full_width": "fullWidth",
     "numbers": "lineNumbers",
     "frame": "withFrame",
     "providers": "openInAIProviders",
     "valign": "verticalAlignment",
 }
-"""Attributes of blocks that have other names in the form of the platform. All others have the same."""
-_NODES = {
+"""Names of block attributes in JSON that differ from the names in `blocks.py`."""
+_NODE_TYPES = {
     "divider": "divider",
     "quote": "blockquote",
     "hint": "hint",
@@ -64,19 +65,19 @@ _NODES = {
     "footnote": "footnote",
     "unknown": "unknown",
 }
-"""Blocks that are no more than their attributes and what is in them. The platform has no type for some: who does not know
-one shows its words."""
+"""JSON types of blocks that consist of attributes and children only. Some are not types of the platform; other
+programs show their text."""
 _VOID = {"divider"}
 
 
 def content_body(markdown: str, format: Format | None) -> Json:
-    """A body as it was asked for: as markdown, unless as a JSON document."""
+    """Return the content of a page in a response, as a JSON document or as Markdown."""
     return {"document": to_json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
 def to_json_document(markdown: str) -> Json:
-    """The JSON document that says what `markdown` says."""
-    # Parsing brings markdown-it with it, which most who read content as markdown never need.
+    """Return the JSON document for `markdown`."""
+    # lazy: the parser, 30 ms, not needed by callers that only need Markdown
     from octavo.documents.parse import parse
 
     nodes = _Writer().page(parse(markdown).blocks)
@@ -84,21 +85,21 @@ def to_json_document(markdown: str) -> Json:
 
 
 class _Writer:
-    """Writes one page. Footnotes are the bodies of annotations: each is written where its label is met first."""
+    """Writes one page. The body of a footnote is written as an annotation at its first reference."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Block] = {}
 
     def page(self, blocks: Sequence[Block]) -> list[Json]:
-        """The nodes of the blocks of a page."""
+        """Return the nodes for the blocks of a page."""
         notes = [
             note for block in blocks for each in block.walk() if each.kind == "footnotes" for note in each.children
         ]
         self._notes = {str(note.attrs.get("label")): note for note in notes}
         nodes = self._blocks(blocks)
-        if left := tuple(self._notes.values()):  # nothing on the page leads to these
+        if unreferenced := tuple(self._notes.values()):  # No reference on the page leads to these footnotes.
             self._notes = {}
-            nodes.append(self._block(Block("footnotes", children=left)))
+            nodes.append(self._block(Block("footnotes", children=unreferenced)))
         return nodes
 
     def _blocks(self, blocks: Iterable[Block]) -> list[Json]:
@@ -165,18 +166,18 @@ class _Writer:
                 data = {"integration": integration, "block": name, "props": dict(props), "url": props.get("url")}
                 return self._node("integration", block, data, is_void=True)
             case kind:
-                return self._node(_NODES[kind], block, _json_attrs(attrs), is_void=kind in _VOID)
+                return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind in _VOID)
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """A node with the children of a block. `is_void`: there are none, as a rule."""
+        """Return a node with the children of a block. `is_void` is true for types that usually have no children."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
 
     def _captioned(self, name: str, block: Block, data: Json) -> Json:
         caption = [_fragment("caption", [_paragraph("", self._runs(block.runs))])] if block.runs else []
-        made = self._node(name, block, data, is_void=True)
-        return {**made, "fragments": caption} if caption else made
+        node = self._node(name, block, data, is_void=True)
+        return {**node, "fragments": caption} if caption else node
 
     def _list(self, block: Block) -> Json:
         attrs = block.attrs
@@ -189,7 +190,10 @@ class _Writer:
             "tight": tight if tight is not None and tight != is_tight(block.children) else None,
         }
         return _node(
-            "list-tasks" if tasks else _LISTS[is_ordered], block.key, _without_none(data), self._blocks(block.children)
+            "list-tasks" if tasks else _LIST_TYPES[is_ordered],
+            block.key,
+            _without_none(data),
+            self._blocks(block.children),
         )
 
     def _code(self, block: Block) -> Json:
@@ -235,9 +239,9 @@ class _Writer:
         }
         data |= {"refDark": _optional_reference(attrs.get("dark")), "link": _optional_reference(attrs.get("link"))}
         data |= {
-            name: int(said)
+            name: int(text)
             for name in ("width", "height")
-            if (said := str(attrs.get(name, ""))).isdecimal() and str(int(said)) == said
+            if (text := str(attrs.get(name, ""))).isdecimal() and str(int(text)) == text
         }
         return self._captioned("image", image, data)
 
@@ -252,9 +256,9 @@ class _Writer:
         return self._captioned("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Cells are fragments named by row and column, but for values that the platform has a type for."""
+        """Return a table node. Cells are fragments named by row and column, or values of a platform type."""
         attrs, is_cards = block.attrs, block.kind == "cards"
-        columns: Sequence[Column] = attrs.get("columns", ())
+        columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []
         definition: Json = {}
         view: Json = {"type": "cards" if is_cards else "grid", "columns": []}
@@ -306,7 +310,7 @@ class _Writer:
         return {**_void("table", block.key, _without_none(data)), "fragments": fragments}
 
     def _runs(self, runs: Iterable[Run]) -> list[Json]:
-        """Texts and inlines; runs that lead to the same address are one link."""
+        """Return text and inline nodes. Adjacent runs with the same target form one link."""
         nodes: list[Json] = []
         for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
             inside = [self._run(run) for run in linked]
@@ -316,17 +320,17 @@ class _Writer:
     def _run(self, run: Run) -> Json:
         attrs = run.attrs
         marks = sorted(_MARKS[mark] for mark in run.marks if mark in _MARKS)
-        made: Json
+        node: Json
         match run.kind:
             case "math":
-                made = {"formula": run.text}
+                node = {"formula": run.text}
                 name = "inline-math"
             case "emoji" if code := attrs.get("code"):
-                name, made = "emoji", {"code": code}
+                name, node = "emoji", {"code": code}
             case "icon":
-                name, made = "icon", {"icon": attrs.get("name", "")}
+                name, node = "icon", {"icon": attrs.get("name", "")}
             case "expression":
-                name, made = "expression", {"expression": run.text}
+                name, node = "expression", {"expression": run.text}
             case "image":
                 given = {each: attrs.get(each) for each in ("size", "width", "height")}
                 given |= {
@@ -334,14 +338,14 @@ class _Writer:
                     "refDark": _optional_reference(attrs.get("dark")),
                     "drawing": attrs.get("drawing"),
                 }
-                name, made = "inline-image", {"ref": link_reference(attrs.get("src") or ""), "alt": run.text, **given}
+                name, node = "inline-image", {"ref": link_reference(attrs.get("src") or ""), "alt": run.text, **given}
             case "mention":
                 name = "mention"
-                made = {"ref": link_reference(run.link or ""), "title": run.text if run.text != run.link else None}
+                node = {"ref": link_reference(run.link or ""), "title": run.text if run.text != run.link else None}
             case "button":
                 action = {each: attrs[each] for each in ("action", "query") if each in attrs}
-                made = {"label": run.text, "kind": attrs.get("style", "primary"), "icon": attrs.get("icon")}
-                made |= {
+                node = {"label": run.text, "kind": attrs.get("style", "primary"), "icon": attrs.get("icon")}
+                node |= {
                     "ref": _optional_reference(run.link),
                     "action": action or None,
                     "disabled": attrs.get("disabled"),
@@ -354,18 +358,18 @@ class _Writer:
                 if run.kind == "code":
                     marks = sorted({*marks, "code"})
                 return _leaf(run.text, marks, attrs)
-        return _inline(name, _without_none({**made, "marks": marks or None}))
+        return _inline(name, _without_none({**node, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Words with a footnote, or without words the mark of one."""
-        made = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
+        """Return an annotation: text with a footnote, or a footnote mark if there are no nodes."""
+        node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
-            made["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
-        return made
+            node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
+        return node
 
 
 def is_tight(items: Iterable[Block | DraftBlock]) -> bool:
-    """Whether the items of a list stand close together, where nothing says so: none of them has several paragraphs."""
+    """Return whether the items of a list are close together if the list does not say so: none has several paragraphs."""
     return all(sum(each.kind == "paragraph" for each in item.children) < 2 for item in items)
 
 
@@ -374,29 +378,33 @@ def _alignment(attrs: Mapping[str, Any]) -> Json:
     return _without_none({"align": _ALIGNMENTS.get(align, align) if align else None, "dir": attrs.get("dir")})
 
 
-def _json_attrs(attrs: Mapping[str, Any], *but: str) -> Json:
-    """Attributes of a block under their names in the form of the platform."""
+def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
+    """Return the attributes of a block under their JSON names, except those in `excluded`."""
     named = (
-        (name, list(value) if isinstance(value, tuple) else value) for name, value in attrs.items() if name not in but
+        (name, list(value) if isinstance(value, tuple) else value)
+        for name, value in attrs.items()
+        if name not in excluded
     )
-    return {_FLAGS.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in named}
+    return {
+        _ATTRIBUTE_NAMES.get(name, name): dict(value) if isinstance(value, Mapping) else value for name, value in named
+    }
 
 
-def _value(cell: Block, column: Column) -> Any:
-    """The value of a cell as the platform keeps it. None: it is words, or has a form of its own."""
-    said = plain_text(cell.runs)
+def _value(cell: Block, column: TableColumn) -> Any:
+    """Return the typed value of a cell. None if the cell is stored as text."""
+    text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
-        return value if said.strip().lower() == str(value).lower() else None
+        return value if text.strip().lower() == str(value).lower() else None
     if isinstance(value, int):
-        return value if said.strip() == str(value) else None
-    if cell.runs != (Run(said),):
+        return value if text.strip() == str(value) else None
+    if cell.runs != (Run(text),):
         (run, *others) = cell.runs or (Run(""),)
-        is_address = bool(run.link) and not others and run == Run(said, link=said)
-        return link_reference(said) if is_address and column.type in ("content-ref", "image") else None
-    if column.type == "number" and re.fullmatch(r"-?(?:0|[1-9]\d{0,14})", said):
-        return int(said)
+        is_address = bool(run.link) and not others and run == Run(text, link=text)
+        return link_reference(text) if is_address and column.type in ("content-ref", "image") else None
+    if column.type == "number" and re.fullmatch(r"-?(?:0|[1-9]\d{0,14})", text):
+        return int(text)
     if column.type == "select":
-        return next(([value] for value, label in column.options.items() if label == said), None)
+        return next(([value] for value, label in column.options.items() if label == text), None)
     return None
 
 
@@ -409,7 +417,7 @@ def _optional_reference(address: str | None) -> Json | None:
 
 
 def link_reference(address: str) -> Json:
-    """What a link leads to: a page or file by id, a specification or reusable content, or an address as it is written."""
+    """Return the reference for a URL: a page or file by id, an anchor, reusable content, or the URL itself."""
     target, _, anchor = address.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
         if address.endswith("#"):
@@ -451,8 +459,8 @@ def _fragment(name: str, nodes: list[Json]) -> Json:
 
 
 def _leaf(text: str, marks: Iterable[str] = (), attrs: Mapping[str, Any] = NO_ATTRS) -> Json:
-    made: list[Json] = [{"object": "mark", "type": mark} for mark in marks if mark != "mark" or not attrs]
+    node: list[Json] = [{"object": "mark", "type": mark} for mark in marks if mark != "mark" or not attrs]
     if attrs:
         colors = {"text": attrs.get("color", "default"), "background": attrs.get("background", "default")}
-        made.append({"object": "mark", "type": "color", "data": colors})
-    return {"object": "text", "leaves": [{"object": "leaf", "text": text, "marks": made}]}
+        node.append({"object": "mark", "type": "color", "data": colors})
+    return {"object": "text", "leaves": [{"object": "leaf", "text": text, "marks": node}]}

@@ -1,7 +1,7 @@
-"""Descriptions of interfaces, OpenAPI 3 and 2.0, as a page shows them: operations, their parameters and schemas.
+"""Reads OpenAPI 3 and 2.0 specifications: operations with their parameters and schemas.
 
-They are written by strangers: whatever is no object, no list or no text where one is expected is passed over, references
-that lead in a circle end where they begin it, and schemas are as deep and as large as one can read.
+Specifications are untrusted input. Values of an unexpected type are skipped, circular references end where they
+repeat, and the depth and size of schemas are limited.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from octavo.documents.openapi_schemas import (
     Definitions,
     Field,
     SchemaReader,
+    as_line,
+    as_list,
+    as_object,
+    as_text,
     example,
     first_items,
-    line_of,
-    list_of,
-    object_of,
-    text_of,
 )
 from octavo.documents.yaml_values import MAX_NUMBER_BITS, core_loader
-from octavo.untrusted_input import BeyondLimit, parse_json
+from octavo.untrusted_input import LimitExceededError, parse_json
 
 METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "trace")
-_LONGEST_CURL, _LONGEST_URL = 6000, 2000
+_MAX_CURL, _MAX_URL = 6000, 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Something a request says beside its body. `place` is path, query, header or cookie."""
+    """A parameter of an operation. `place` is path, query, header or cookie."""
 
     place: str
     field: Field
@@ -41,7 +41,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What is sent or answered: its media type and what it is made of."""
+    """The content of a request or response: its media type and schema."""
 
     media: str
     schema: Field | None
@@ -51,7 +51,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer. `status` is 200, 4XX or default."""
+    """A response of an operation. `status` is a status code, 4XX or default."""
 
     status: str
     description: str
@@ -60,7 +60,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One request that an interface takes, or sends (a webhook: its path is its name)."""
+    """An operation or a webhook. The path of a webhook is its name."""
 
     method: str
     path: str
@@ -72,43 +72,43 @@ class Operation:
     bodies: tuple[Body, ...] = ()
     responses: tuple[Response, ...] = ()
     security: tuple[str, ...] = ()
-    """Ways to say who one is, one of which is wanted, in words."""
+    """The accepted ways to authenticate, as text. One of them is sufficient."""
     curl: str = ""
-    """A command that sends it. Empty for webhooks."""
+    """A curl command that sends the request. Empty for webhooks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """A description that was read; or why it could not be, in `trouble`."""
+    """A specification. If it could not be read, `trouble` is the error message."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
-    trouble: str = ""
+    error: str = ""
 
     @property
     def title(self) -> str:
-        info = object_of(self.spec.get("info"))
-        return " ".join(part for part in (line_of(info.get("title")), line_of(info.get("version"))) if part)
+        info = as_object(self.spec.get("info"))
+        return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """The operation of a path. Paths that differ only in the names of their parameters are one."""
-        paths = object_of(self.spec.get("paths"))
+        """Return the operation for a method and a path, whose parameter names may differ. None if missing."""
+        paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
             found = next((item for key, item in paths.items() if _path_pattern(key) == _path_pattern(path)), None)
             path = next((key for key in paths if _path_pattern(key) == _path_pattern(path)), path)
         item = self._resolved(found)
-        # It becomes a word of a command: whoever wrote the page and the description could make a command of it.
-        said = item.get(method.lower()) if method.lower() in METHODS else None
-        return self._operation(method, path, item, said) if isinstance(said, dict) else None
+        # The method becomes part of the curl command, so an unknown method could inject a command.
+        raw = item.get(method.lower()) if method.lower() in METHODS else None
+        return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """What the interface sends under a name."""
-        item = self._resolved(object_of(self.spec.get("webhooks")).get(name))
-        said = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
-        return self._operation(method, name, item, said, sent=True) if isinstance(said, dict) else None
+        """Return the webhook with a name. None if there is none."""
+        item = self._resolved(as_object(self.spec.get("webhooks")).get(name))
+        raw = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
+        return self._operation(method, name, item, raw, is_webhook=True) if isinstance(raw, dict) else None
 
     def schema(self, name: str) -> Field | None:
-        """A named schema."""
+        """Return the schema with a name. None if there is none."""
         for place in ("components/schemas", "definitions"):
             reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
             definitions = Definitions(self.spec)
@@ -116,89 +116,86 @@ class Specification:
                 return SchemaReader(definitions).field(name, reference, False)
         return None
 
-    def every(self) -> Iterator[tuple[str, str]]:
-        """The method and path of every operation, in the order of the description."""
-        for path, item in object_of(self.spec.get("paths")).items():
+    def operations(self) -> Iterator[tuple[str, str]]:
+        """Yield the method and path of every operation, in the order of the specification."""
+        for path, item in as_object(self.spec.get("paths")).items():
             for method in METHODS:
-                if isinstance(object_of(item).get(method), dict):
-                    yield method, line_of(path)
-
-    # Reading
+                if isinstance(as_object(item).get(method), dict):
+                    yield method, as_line(path)
 
     def _operation(
-        self, method: str, path: str, item: Mapping[str, Any], said: Mapping[str, Any], *, sent: bool = False
+        self, method: str, path: str, item: Mapping[str, Any], raw: Mapping[str, Any], *, is_webhook: bool = False
     ) -> Operation:
-        reading = SchemaReader(Definitions(self.spec))
-        named = [each for place in (item, said) for each in list_of(place.get("parameters"))[:MAX_ITEMS]]
-        given = [self._resolved(each) for each in named[:MAX_ITEMS]]
-        by_name = {(line_of(each.get("in")), line_of(each.get("name"))): each for each in given}
+        reader = SchemaReader(Definitions(self.spec))
+        named = [each for place in (item, raw) for each in as_list(place.get("parameters"))[:MAX_ITEMS]]
+        parameters_raw = [self._resolved(each) for each in named[:MAX_ITEMS]]
+        by_name = {(as_line(each.get("in")), as_line(each.get("name"))): each for each in parameters_raw}
         parameters = [
-            _parameter(reading, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
+            _parameter(reader, each) for each in by_name.values() if each.get("in") not in ("body", "formData")
         ]
-        bodies = tuple(_bodies(reading, self._resolved(said.get("requestBody"))))
-        bodies += tuple(self._old_body(reading, list(by_name.values()), said))
+        bodies = tuple(_bodies(reader, self._resolved(raw.get("requestBody"))))
+        bodies += tuple(self._swagger_bodies(reader, list(by_name.values()), raw))
         responses = [
-            self._response(reading, status, self._resolved(each))
-            for status, each in first_items(said.get("responses")).items()
+            self._response(reader, status, self._resolved(each))
+            for status, each in first_items(raw.get("responses")).items()
         ]
-        server = "" if sent else self._server(item, said)
-        security = self._security(said)
-        made = Operation(
+        server = "" if is_webhook else self._server(item, raw)
+        security = self._security(raw)
+        operation = Operation(
             method.lower(),
-            line_of(path),
-            line_of(said.get("summary") or item.get("summary")),
-            text_of(said.get("description") or item.get("description")),
-            said.get("deprecated") is True,
+            as_line(path),
+            as_line(raw.get("summary") or item.get("summary")),
+            as_text(raw.get("description") or item.get("description")),
+            raw.get("deprecated") is True,
             server,
             tuple(parameters),
             bodies,
             tuple(responses),
             security,
         )
-        return made if sent else _with_curl(made, self, said, by_name)
+        return operation if is_webhook else _with_curl(operation, self, raw)
 
-    def _response(self, reading: SchemaReader, status: str, said: Mapping[str, Any]) -> Response:
-        bodies = tuple(replace(body, description="") for body in _bodies(reading, said))
-        return Response(line_of(status), reading.words(said.get("description")), bodies)
+    def _response(self, reader: SchemaReader, status: str, raw: Mapping[str, Any]) -> Response:
+        bodies = tuple(replace(body, description="") for body in _bodies(reader, raw))
+        return Response(as_line(status), reader.words(raw.get("description")), bodies)
 
-    def _old_body(
-        self, reading: SchemaReader, given: list[Mapping[str, Any]], said: Mapping[str, Any]
+    def _swagger_bodies(
+        self, reader: SchemaReader, parameters_raw: list[Mapping[str, Any]], raw: Mapping[str, Any]
     ) -> Iterator[Body]:
-        """Bodies as version 2.0 has them: among the parameters."""
-        media = next((line_of(each) for each in list_of(said.get("consumes") or self.spec.get("consumes"))), "")
-        for each in given:
+        media = next((as_line(each) for each in as_list(raw.get("consumes") or self.spec.get("consumes"))), "")
+        for each in parameters_raw:
             if each.get("in") == "body":
-                schema = reading.field("", each.get("schema"), each.get("required") is True)
+                schema = reader.field("", each.get("schema"), each.get("required") is True)
                 yield Body(
                     media or "application/json",
                     schema,
                     each.get("required") is True,
-                    reading.words(each.get("description")),
+                    reader.words(each.get("description")),
                 )
-        form = [_parameter(reading, each).field for each in given if each.get("in") == "formData"]
+        form = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
         if form:
             yield Body(media or "application/x-www-form-urlencoded", Field("", "object", children=tuple(form)))
 
     def _server(self, *places: Mapping[str, Any]) -> str:
         for place in (*reversed(places), self.spec):
-            for server in list_of(place.get("servers")):
-                url = line_of(object_of(server).get("url"))
-                for name, variable in first_items(object_of(server).get("variables")).items():
-                    # What one brings may hold the names of others: it grows without end if it may.
-                    default = line_of(object_of(variable).get("default"))
-                    url = url.replace(f"{{{line_of(name)}}}", default)[:_LONGEST_URL]
+            for server in as_list(place.get("servers")):
+                url = as_line(as_object(server).get("url"))
+                for name, variable in first_items(as_object(server).get("variables")).items():
+                    # A default can contain the names of other variables, so the URL could grow without limit.
+                    default = as_line(as_object(variable).get("default"))
+                    url = url.replace(f"{{{as_line(name)}}}", default)[:_MAX_URL]
                 if url:
                     return url.rstrip("/")
-        if host := line_of(self.spec.get("host")):
-            schemes = [line_of(each) for each in list_of(self.spec.get("schemes"))] or ["https"]
-            return f"{schemes[0]}://{host}{line_of(self.spec.get('basePath'))}".rstrip("/")
+        if host := as_line(self.spec.get("host")):
+            schemes = [as_line(each) for each in as_list(self.spec.get("schemes"))] or ["https"]
+            return f"{schemes[0]}://{host}{as_line(self.spec.get('basePath'))}".rstrip("/")
         return ""
 
-    def _security(self, said: Mapping[str, Any]) -> tuple[str, ...]:
-        wanted = said["security"] if "security" in said else self.spec.get("security")
+    def _security(self, raw: Mapping[str, Any]) -> tuple[str, ...]:
+        wanted = raw["security"] if "security" in raw else self.spec.get("security")
         return tuple(
-            " and ".join(self._scheme(line_of(name)) for name in first_items(each)) or "no authentication"
-            for each in list_of(wanted)[:MAX_ITEMS]
+            " and ".join(self._scheme(as_line(name)) for name in first_items(each)) or "no authentication"
+            for each in as_list(wanted)[:MAX_ITEMS]
             if isinstance(each, dict)
         )
 
@@ -207,87 +204,94 @@ class Specification:
         match scheme.get("type"):
             case "http" if scheme.get("scheme"):
                 kind = (
-                    f"{line_of(scheme['scheme']).capitalize()} token"
+                    f"{as_line(scheme['scheme']).capitalize()} token"
                     if scheme["scheme"] == "bearer"
-                    else line_of(scheme["scheme"]).capitalize()
+                    else as_line(scheme["scheme"]).capitalize()
                 )
                 return f"{kind} in the Authorization header"
             case "basic":
                 return "Basic authentication in the Authorization header"
             case "apiKey":
-                return f"API key in {line_of(scheme.get('in'))} {line_of(scheme.get('name'))}"
+                return f"API key in {as_line(scheme.get('in'))} {as_line(scheme.get('name'))}"
             case "oauth2" | "openIdConnect" as kind:
                 return f"{'OAuth 2' if kind == 'oauth2' else 'OpenID Connect'} ({name})"
         return name
 
     def scheme(self, name: str) -> Mapping[str, Any]:
-        """A way to say who one is, by its name."""
-        known = object_of(object_of(self.spec.get("components")).get("securitySchemes"))
-        return self._resolved((known or object_of(self.spec.get("securityDefinitions"))).get(name))
+        """Return the security scheme with a name. Empty if there is none."""
+        known = as_object(as_object(self.spec.get("components")).get("securitySchemes"))
+        return self._resolved((known or as_object(self.spec.get("securityDefinitions"))).get(name))
 
     def _resolved(self, value: Any) -> Mapping[str, Any]:
         return Definitions(self.spec).follow(value)[0]
 
 
-def _parameter(schemas: SchemaReader, said: Mapping[str, Any]) -> Parameter:
-    schema = said.get("schema", said)
-    content = next(iter(object_of(said.get("content")).values()), None)
-    schema = object_of(content).get("schema", schema) if content is not None else schema
-    made = schemas.field(line_of(said.get("name")), schema, said.get("required") is True)
-    description = schemas.words(said.get("description")) or made.description
-    children = made.children if schema is not said else ()
+def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
+    schema = raw.get("schema", raw)
+    content = next(iter(as_object(raw.get("content")).values()), None)
+    schema = as_object(content).get("schema", schema) if content is not None else schema
+    operation = schemas.field(as_line(raw.get("name")), schema, raw.get("required") is True)
+    description = schemas.words(raw.get("description")) or operation.description
+    children = operation.children if schema is not raw else ()
     return Parameter(
-        line_of(said.get("in")),
-        Field(made.name, made.type, made.required, description, made.note, said.get("deprecated") is True, children),
+        as_line(raw.get("in")),
+        Field(
+            operation.name,
+            operation.type,
+            operation.required,
+            description,
+            operation.note,
+            raw.get("deprecated") is True,
+            children,
+        ),
     )
 
 
-def _bodies(schemas: SchemaReader, said: Mapping[str, Any]) -> Iterator[Body]:
-    required, description = said.get("required") is True, schemas.words(said.get("description"))
-    for media, content in list(object_of(said.get("content")).items())[:8]:
-        schema = object_of(content).get("schema")
+def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
+    required, description = raw.get("required") is True, schemas.words(raw.get("description"))
+    for media, content in list(as_object(raw.get("content")).items())[:8]:
+        schema = as_object(content).get("schema")
         yield Body(
-            line_of(media), schemas.field("", schema, required) if schema is not None else None, required, description
+            as_line(media), schemas.field("", schema, required) if schema is not None else None, required, description
         )
-    if "schema" in said and "in" not in said:
-        yield Body("application/json", schemas.field("", said["schema"], False))
+    if "schema" in raw and "in" not in raw:
+        yield Body("application/json", schemas.field("", raw["schema"], False))
 
 
-def _with_curl(
-    made: Operation, of: Specification, said: Mapping[str, Any], given: Mapping[Any, Mapping[str, Any]]
-) -> Operation:
-    """An operation with a command that sends it."""
-    query = [f"{quote(each.field.name)}=" for each in made.parameters if each.place == "query" and each.field.required]
-    server = "https://…" if made.server.startswith("-") else made.server or "https://…"  # no option of the command
-    address = f"{server}{made.path}" + (f"?{'&'.join(query)}" if query else "")
-    words = [f"curl{'' if made.method == 'get' else f' -X {made.method.upper()}'} {_shell_quote(address)}"]
-    wanted = list_of(said["security"] if "security" in said else of.spec.get("security"))
+def _with_curl(operation: Operation, specification: Specification, raw: Mapping[str, Any]) -> Operation:
+    query = [
+        f"{quote(each.field.name)}=" for each in operation.parameters if each.place == "query" and each.field.required
+    ]
+    # With a leading hyphen, the URL would be an option of curl.
+    server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
+    address = f"{server}{operation.path}" + (f"?{'&'.join(query)}" if query else "")
+    words = [f"curl{'' if operation.method == 'get' else f' -X {operation.method.upper()}'} {_shell_quote(address)}"]
+    wanted = as_list(raw["security"] if "security" in raw else specification.spec.get("security"))
     for name in first_items(next((each for each in wanted if isinstance(each, dict)), {})):
-        scheme = of.scheme(line_of(name))
+        scheme = specification.scheme(as_line(name))
         if scheme.get("type") == "http" and scheme.get("scheme") == "bearer":
             words.append('-H "Authorization: Bearer $TOKEN"')
         elif scheme.get("type") in ("http", "basic"):
             words.append('-u "$USER:$PASSWORD"')
         elif scheme.get("type") == "apiKey" and scheme.get("in") == "header":
-            words.append(f'-H {_shell_quote(line_of(scheme.get("name")) + ": ")}"$KEY"')
+            words.append(f'-H {_shell_quote(as_line(scheme.get("name")) + ": ")}"$KEY"')
         elif scheme.get("type") in ("oauth2", "openIdConnect"):
             words.append('-H "Authorization: Bearer $TOKEN"')
     words += [
         f"-H {_shell_quote(f'{each.field.name}: ')}"
-        for each in made.parameters
+        for each in operation.parameters
         if each.place == "header" and each.field.required
     ]
-    if made.bodies:
-        body = made.bodies[0]
+    if operation.bodies:
+        body = operation.bodies[0]
         words.append(f"-H {_shell_quote(f'Content-Type: {body.media}')}")
         if body.schema is not None and "json" in body.media:
             words.append(f"-d {_shell_quote(json.dumps(example(body.schema), indent=2, ensure_ascii=False))}")
     curl = " \\\n  ".join(words)
-    return replace(made, curl=curl if len(curl) <= _LONGEST_CURL else " \\\n  ".join(words[:-1]))
+    return replace(operation, curl=curl if len(curl) <= _MAX_CURL else " \\\n  ".join(words[:-1]))
 
 
 def _shell_quote(text: str) -> str:
-    """Words of a shell that mean nothing but themselves."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -298,13 +302,13 @@ def _path_pattern(path: Any) -> str:
 Json = dict[str, Any]
 
 MAX_LENGTH = 4 << 20
-"""The most characters of a specification."""
+"""Maximum number of characters of a specification."""
 MAX_VALUES = 400_000
 MAX_DEPTH = 100
 
 
 class SpecificationError(Exception):
-    """This is no OpenAPI specification: sentences that say why."""
+    """A file that is not a valid OpenAPI specification, with the reasons as sentences."""
 
     def __init__(self, *sentences: str) -> None:
         super().__init__(" ".join(sentences))
@@ -312,31 +316,31 @@ class SpecificationError(Exception):
 
 
 def read_specification(text: str) -> Json:
-    """The specification that a text is, as JSON. Raises Unreadable."""
+    """Return a specification as JSON. Raises SpecificationError."""
     value = read_value(text)
     if not isinstance(value, dict):
         raise SpecificationError("The file is not an object. An OpenAPI specification has openapi, info, and paths.")
-    if wrong := list(_missing_parts(value)):
-        raise SpecificationError(*wrong)
+    if errors := list(_missing_parts(value)):
+        raise SpecificationError(*errors)
     return value
 
 
 def read_value(text: str) -> Any:
-    """The value that a text of JSON or YAML is, as JSON. Raises Unreadable."""
+    """Return a JSON or YAML text as JSON. Raises SpecificationError."""
     if len(text) > MAX_LENGTH:
         raise SpecificationError(f"The file is larger than the limit of {MAX_LENGTH >> 20} MiB.")
-    return _JsonConverter().of(_parse(text))
+    return _JsonConverter().convert(_parse(text))
 
 
 def _parse(text: str) -> Any:
     try:
         return parse_json(text)
-    except BeyondLimit as error:
+    except LimitExceededError as error:
         raise SpecificationError(f"Could not read the file: {error}.") from None
     except ValueError as error:
         if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "["):
             raise SpecificationError(f"The file is not valid JSON: {error}.") from None
-    # Only whoever brings YAML pays for what reads it.
+    # lazy: yaml, only needed for specifications in YAML.
     import yaml
 
     try:
@@ -346,21 +350,21 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Makes values JSON. YAML may hold dates, keys that are no text, and the same value in many places."""
+    """Converts YAML values to JSON: dates and keys become strings, and repeated references count each time."""
 
     def __init__(self) -> None:
         self._count = 0
 
-    def of(self, value: Any, depth: int = 0) -> Any:
+    def convert(self, value: Any, depth: int = 0) -> Any:
         self._count += 1
         if self._count > MAX_VALUES or depth > MAX_DEPTH:
             raise SpecificationError(
                 f"The file has more than {MAX_VALUES} values, or more than {MAX_DEPTH} nested levels."
             )
         if isinstance(value, dict):
-            return {_name(key): self.of(each, depth + 1) for key, each in value.items()}
+            return {_name(key): self.convert(each, depth + 1) for key, each in value.items()}
         if isinstance(value, list | tuple | set):
-            return [self.of(each, depth + 1) for each in value]
+            return [self.convert(each, depth + 1) for each in value]
         if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
             return None
         if isinstance(value, int) and value.bit_length() > MAX_NUMBER_BITS:
@@ -373,14 +377,14 @@ def _name(key: Any) -> str:
 
 
 def _missing_parts(value: Json) -> list[str]:
-    wrong = []
-    said = value.get("openapi", value.get("swagger"))
-    if not str(said).startswith(("2.0", "3.")):
-        wrong.append('Neither `openapi: 3.x` nor `swagger: "2.0"` is set.')
+    errors = []
+    raw = value.get("openapi", value.get("swagger"))
+    if not str(raw).startswith(("2.0", "3.")):
+        errors.append('Neither `openapi: 3.x` nor `swagger: "2.0"` is set.')
     info = value.get("info")
     if not (isinstance(info, dict) and isinstance(info.get("title"), str)):
-        wrong.append("info.title is missing.")
-    parts = ("paths", "webhooks", "components") if str(said).startswith("3.1") else ("paths",)
+        errors.append("info.title is missing.")
+    parts = ("paths", "webhooks", "components") if str(raw).startswith("3.1") else ("paths",)
     if not any(isinstance(value.get(part), dict) for part in parts):
-        wrong.append(f"{' or '.join(parts)} is missing.")
-    return wrong
+        errors.append(f"{' or '.join(parts)} is missing.")
+    return errors

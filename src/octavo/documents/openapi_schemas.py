@@ -1,4 +1,4 @@
-"""Schemas of described interfaces, as a page shows them: what a value is made of, as deep and as much as one can read."""
+"""Reads the schemas of OpenAPI specifications as trees of fields, with limited depth and size."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 
 MAX_SCHEMA_DEPTH, MAX_FIELDS, MAX_ITEMS = 7, 400, 200
-"""How deep schemas are followed, how many fields one operation shows, and how many items any list has."""
+"""Limits: nested levels of a schema, fields of one operation, and items of any list."""
 _MAX_TEXT = 4000
 _MAX_REFERENCES, _MAX_PARTS = 20, 1000
-"""References that are followed one after the other, and parts of schemas that one operation puts together."""
+"""Limits: references followed in a row, and `allOf` parts merged for one operation."""
 _MAX_VALUES, _MAX_VALUE_LENGTH = 12, 100
-"""Items of a value that is quoted, and letters of each and of all."""
+"""Limits for quoted values: number of items, and characters of each text."""
 _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "items", "enum"})
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value: of a body, a parameter, or within another. `note` says what it may be: `one of a, b`, `at least 1`."""
+    """A value: a body, a parameter, or a property. `note` describes its constraints: `one of a, b`, `at least 1`."""
 
     name: str
     type: str
@@ -34,26 +34,26 @@ class Field:
     deprecated: bool = False
     children: tuple[Field, ...] = ()
     more: str = ""
-    """Why what is in it is not shown."""
+    """Why nested fields are not shown. Empty if all are shown."""
 
 
 @dataclass(frozen=True, eq=False)
 class Definitions:
-    """A description whose parts refer to each other."""
+    """A specification whose parts can refer to each other."""
 
     spec: Mapping[str, Any]
 
     def follow(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """What a value is once its references are followed, and their names. One that leads nowhere is empty."""
+        """Return a value with its references followed, and their names. Empty if a target is missing."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
                 return {}, tuple(names)
             names.append(name)
-            value = self._at(name)
-        return object_of(value), tuple(names)
+            value = self._resolve_pointer(name)
+        return as_object(value), tuple(names)
 
-    def _at(self, name: str) -> Any:
+    def _resolve_pointer(self, name: str) -> Any:
         place: Any = self.spec
         if not name.startswith("#/") or len(name) > _MAX_TEXT:
             return None
@@ -65,55 +65,55 @@ class Definitions:
 
 @dataclass
 class SchemaReader:
-    """Reads the schemas of one operation, and counts what it read."""
+    """Reads the schemas of one operation and counts fields, for the limits."""
 
-    of: Definitions
+    definitions: Definitions
     count: int = 0
     parts: int = 0
-    """Parts that were put together: what refers to many that refer to many is never at its end."""
-    room: int = 40_000
-    """Letters of descriptions that may still be read: each is a page of its own to set."""
+    """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
+    characters_left: int = 40_000
+    """Number of characters of descriptions that may still be read, because rendering them is slow."""
 
     def words(self, value: Any) -> str:
-        """A description; its beginning when many long ones were read before."""
-        found = text_of(value)
-        if len(found) > self.room:
-            found = line_of(found[:_MAX_VALUE_LENGTH])
-        self.room -= len(found)
+        """Return a description, or its beginning once the limit of characters is reached."""
+        found = as_text(value)
+        if len(found) > self.characters_left:
+            found = as_line(found[:_MAX_VALUE_LENGTH])
+        self.characters_left -= len(found)
         return found
 
-    def field(self, name: str, schema: Any, required: bool, above: tuple[str, ...] = (), depth: int = 0) -> Field:
-        """A schema under a name, with what is in it."""
+    def field(self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0) -> Field:
+        """Return the field for a schema, with its nested fields."""
         self.count += 1
         if isinstance(schema, bool):
             return Field(name, "any" if schema else "nothing", required)
-        said, names = self.of.follow(schema)
-        called = names[-1].rpartition("/")[2] if names else line_of(said.get("title"))
-        description = self.words(object_of(schema).get("description") or said.get("description"))
-        deprecated = said.get("deprecated") is True
-        if set(names) & set(above):
-            return Field(line_of(name), line_of(called), required, description, "", deprecated, more="as above")
-        above = (*above, *names)
-        said = self._merged(said, above)
-        kind = self._kind(said, line_of(called))
-        note = _note(said)
-        items = said.get("items")
+        raw, names = self.definitions.follow(schema)
+        schema_name = names[-1].rpartition("/")[2] if names else as_line(raw.get("title"))
+        description = self.words(as_object(schema).get("description") or raw.get("description"))
+        deprecated = raw.get("deprecated") is True
+        if set(names) & set(seen):
+            return Field(as_line(name), as_line(schema_name), required, description, "", deprecated, more="as above")
+        seen = (*seen, *names)
+        raw = self._merged(raw, seen)
+        kind = self._kind(raw, as_line(schema_name))
+        note = _note(raw)
+        items = raw.get("items")
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
-            each = self.field("", items, False, above, depth + 1)
+            each = self.field("", items, False, seen, depth + 1)
             note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
-            return Field(line_of(name), kind, required, description, note, deprecated, each.children, each.more)
-        inner = _child_schemas(said)
+            return Field(as_line(name), kind, required, description, note, deprecated, each.children, each.more)
+        inner = _child_schemas(raw)
         if not inner:
-            return Field(line_of(name), kind, required, description, note, deprecated)
+            return Field(as_line(name), kind, required, description, note, deprecated)
         if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
             return Field(
-                line_of(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
+                as_line(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
             )
         children: list[Field] = []
-        for label, below, wanted in inner:
+        for label, nested, is_required in inner:
             if self.count > MAX_FIELDS:
                 return Field(
-                    line_of(name),
+                    as_line(name),
                     kind,
                     required,
                     description,
@@ -122,76 +122,74 @@ class SchemaReader:
                     tuple(children),
                     "more fields are not shown",
                 )
-            children.append(self.field(label, below, wanted, above, depth + 1))
-        return Field(line_of(name), kind, required, description, note, deprecated, tuple(children))
+            children.append(self.field(label, nested, is_required, seen, depth + 1))
+        return Field(as_line(name), kind, required, description, note, deprecated, tuple(children))
 
-    def _merged(self, said: Mapping[str, Any], above: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
-        """A schema with all that `allOf` adds to it."""
-        parts = list_of(said.get("allOf"))
+    def _merged(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
+        parts = as_list(raw.get("allOf"))
         if not parts or depth > MAX_SCHEMA_DEPTH:
-            return said
-        out = {key: value for key, value in said.items() if key != "allOf"}
-        properties, required = first_items(out.get("properties")), list(list_of(out.get("required"))[:MAX_ITEMS])
+            return raw
+        out = {key: value for key, value in raw.items() if key != "allOf"}
+        properties, required = first_items(out.get("properties")), list(as_list(out.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.parts += 1
-            found, names = self.of.follow(part)
-            if self.parts > _MAX_PARTS or set(names) & set(above):
+            found, names = self.definitions.follow(part)
+            if self.parts > _MAX_PARTS or set(names) & set(seen):
                 continue
-            found = self._merged(found, (*above, *names), depth + 1)
+            found = self._merged(found, (*seen, *names), depth + 1)
             properties |= first_items(found.get("properties"))
-            required += list_of(found.get("required"))[:MAX_ITEMS]
+            required += as_list(found.get("required"))[:MAX_ITEMS]
             for key, value in first_items(found).items():
                 out.setdefault(key, value)
         if properties:
             out |= {"properties": properties, "required": required}
         return out
 
-    def _kind(self, said: Mapping[str, Any], called: str) -> str:
-        kinds = said.get("type")
+    def _kind(self, raw: Mapping[str, Any], schema_name: str) -> str:
+        types = raw.get("type")
         names = (
-            [line_of(each) for each in kinds[:_MAX_VALUES]]
-            if isinstance(kinds, list)
-            else [line_of(kinds)]
-            if kinds
+            [as_line(each) for each in types[:_MAX_VALUES]]
+            if isinstance(types, list)
+            else [as_line(types)]
+            if types
             else []
         )
-        if said.get("nullable") is True and "null" not in names:
+        if raw.get("nullable") is True and "null" not in names:
             names.append("null")
         kind = " or ".join(names)
         if "array" in names:
-            item, below = self.of.follow(said.get("items"))
+            item, item_names = self.definitions.follow(raw.get("items"))
             inside = (
-                below[-1].rpartition("/")[2]
-                if below
-                else line_of(item.get("type"))
+                item_names[-1].rpartition("/")[2]
+                if item_names
+                else as_line(item.get("type"))
                 if isinstance(item.get("type"), str)
                 else ""
             )
-            kind = kind.replace("array", f"list of {line_of(inside)}" if inside else "list")
-        if not kind and ("const" in said or list_of(said.get("enum"))):
-            kind = _KINDS.get(type(said["const"] if "const" in said else said["enum"][0]), "")
+            kind = kind.replace("array", f"list of {as_line(inside)}" if inside else "list")
+        if not kind and ("const" in raw or as_list(raw.get("enum"))):
+            kind = _KINDS.get(type(raw["const"] if "const" in raw else raw["enum"][0]), "")
         if not kind:
-            kind = next((words for key, words in (("oneOf", "one of"), ("anyOf", "any of")) if said.get(key)), "")
-            kind = kind or ("object" if said.get("properties") else "any")
-        if form := line_of(said.get("format")):
+            kind = next((words for key, words in (("oneOf", "one of"), ("anyOf", "any of")) if raw.get(key)), "")
+            kind = kind or ("object" if raw.get("properties") else "any")
+        if form := as_line(raw.get("format")):
             kind += f" ({form})"
         return (
-            f"{called} ({kind})"
-            if called and kind in ("one of", "any of")
-            else called
-            if called and kind == "object"
+            f"{schema_name} ({kind})"
+            if schema_name and kind in ("one of", "any of")
+            else schema_name
+            if schema_name and kind == "object"
             else kind
         )
 
 
-def _child_schemas(said: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
-    """What a schema is made of: name, schema, whether it must be there."""
-    wanted = {each for each in list_of(said.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
-    inner = [(line_of(name), each, name in wanted) for name, each in first_items(said.get("properties")).items()]
-    if isinstance(said.get("additionalProperties"), dict) and said["additionalProperties"]:
-        inner.append(("any other name", said["additionalProperties"], False))
+def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
+    required_names = {each for each in as_list(raw.get("required"))[:_MAX_PARTS] if isinstance(each, str)}
+    inner = [(as_line(name), each, name in required_names) for name, each in first_items(raw.get("properties")).items()]
+    if isinstance(raw.get("additionalProperties"), dict) and raw["additionalProperties"]:
+        inner.append(("any other name", raw["additionalProperties"], False))
     for key in ("oneOf", "anyOf"):
-        choices = list_of(said.get(key))[:MAX_ITEMS]
+        choices = as_list(raw.get(key))[:MAX_ITEMS]
         inner += [("or " if number else "", each, False) for number, each in enumerate(choices)]
     return inner[:MAX_ITEMS]
 
@@ -202,25 +200,25 @@ def _value_list(values: Sequence[Any]) -> str:
     return ", ".join(map(_value_text, values[:_MAX_VALUES])) + more
 
 
-def _note(said: Mapping[str, Any]) -> str:
+def _note(raw: Mapping[str, Any]) -> str:
     parts = []
-    if values := list_of(said.get("enum")):
+    if values := as_list(raw.get("enum")):
         parts.append(f"one of {_value_list(values)}")
-    if "const" in said:
-        parts.append(f"always {_value_text(said['const'])}")
-    if "default" in said:
-        default = said["default"]
+    if "const" in raw:
+        parts.append(f"always {_value_text(raw['const'])}")
+    if "default" in raw:
+        default = raw["default"]
         words = _value_list(default) if isinstance(default, list) else _value_text(default)
         parts.append(f"default {words}" if words else "empty by default")
     for key, words in _LIMITS:
-        value = said.get(key)
+        value = raw.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
             parts.append((words.removesuffix("s") if value == 1 else words).format(_value_text(value)))
-    if pattern := line_of(said.get("pattern")):
+    if pattern := as_line(raw.get("pattern")):
         parts.append(f"pattern {pattern[:80]}")
-    if said.get("readOnly") is True:
+    if raw.get("readOnly") is True:
         parts.append("only in responses")
-    if said.get("writeOnly") is True:
+    if raw.get("writeOnly") is True:
         parts.append("only in requests")
     return "; ".join(parts)
 
@@ -239,7 +237,7 @@ _LIMITS = (
 
 
 def example(schema: Field, depth: int = 0) -> Any:
-    """A value such as a schema describes, made of its names and kinds."""
+    """Return an example value for a schema."""
     kind = schema.type
     if kind.startswith("list"):
         return [example(replace(schema, type="object"), depth + 1)] if schema.children and depth < 4 else []
@@ -256,12 +254,12 @@ def example(schema: Field, depth: int = 0) -> Any:
 
 
 def _value_text(value: Any) -> str:
-    said = value if isinstance(value, str) else json.dumps(_shortened(value), ensure_ascii=False, default=str)
-    return line_of(said)[:_MAX_VALUE_LENGTH]
+    raw = value if isinstance(value, str) else json.dumps(_shortened(value), ensure_ascii=False, default=str)
+    return as_line(raw)[:_MAX_VALUE_LENGTH]
 
 
 def _shortened(value: Any, depth: int = 0) -> Any:
-    """A value with no more in it than is quoted of it."""
+    """Return a value with long texts, long lists and deep levels cut off."""
     if isinstance(value, str):
         return value[:_MAX_VALUE_LENGTH]
     if depth > MAX_SCHEMA_DEPTH:
@@ -276,19 +274,19 @@ def _shortened(value: Any, depth: int = 0) -> Any:
 
 
 def first_items(value: Any) -> dict[str, Any]:
-    """As much of an object as is shown of any."""
-    return dict(islice(object_of(value).items(), MAX_ITEMS))
+    """Return the first items of an object. Empty for other values."""
+    return dict(islice(as_object(value).items(), MAX_ITEMS))
 
 
-def object_of(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def list_of(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def line_of(value: Any) -> str:
+def as_line(value: Any) -> str:
     if isinstance(value, dict | list):
         return ""
     return (
@@ -296,5 +294,5 @@ def line_of(value: Any) -> str:
     )
 
 
-def text_of(value: Any) -> str:
+def as_text(value: Any) -> str:
     return safe_text(value[: 2 * _MAX_TEXT])[:_MAX_TEXT].strip() if isinstance(value, str) else ""

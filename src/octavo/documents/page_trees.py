@@ -1,9 +1,9 @@
-"""Page trees as revisions hold them: lists of JSON nodes, of which documents and groups hold `pages` below them.
+"""Functions on page trees of revisions: lists of JSON nodes, in which documents and groups have their children in
+`pages`.
 
-Nothing here changes a tree it is given. Slugs are unique among siblings; a path is the slugs from the root down.
-The first document at the root is the home page: its path is empty, and its slug still begins the paths below it.
-A group stands at the root, links and computed pages have nothing below them.
-"""
+No function changes its argument. Slugs are unique among siblings; a path is the slugs from the root down. The first
+document at the root is the home page: its path is empty, but its slug begins the paths of its children. Groups occur
+only at the root. Links and computed pages have no children."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Pages = list[Json]
 
 MAX_SLUG = 100
 MAX_HEADING = 1000
-"""What comes after this many characters of a heading is no part of a title."""
+"""Maximum number of characters of a heading that can become a title."""
 
 _HEADING = re.compile(r"(?:[ ]{0,3})#(?!#)[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}=+[ \t]*")
@@ -43,21 +43,21 @@ _UNHIDE = {_PRIVATE_USE + code: code for code in range(0x21, 0x7F)}
 
 
 def walk(pages: Pages) -> Iterator[Json]:
-    """All pages, in the order of the tree."""
-    rest = list(reversed(pages))
-    while rest:
-        page = rest.pop()
+    """Yield all pages in tree order."""
+    stack = list(reversed(pages))
+    while stack:
+        page = stack.pop()
         yield page
-        rest += reversed(page.get("pages", ()))
+        stack += reversed(page.get("pages", ()))
 
 
 def find(pages: Pages, page_id: str) -> Json | None:
-    """The page called `page_id`."""
+    """Return the page with an id. None if there is none."""
     return next((page for page in walk(pages) if page["id"] == page_id), None)
 
 
 def find_by_path(pages: Pages, path: str) -> Json | None:
-    """The document or group at `path`. The slug of the home page leads to it too."""
+    """Return the document or group at `path`. The slug of the home page leads to it too. None if there is none."""
     wanted = path.strip("/")
     for page in walk(pages):
         if page.get("path") == wanted:
@@ -67,18 +67,18 @@ def find_by_path(pages: Pages, path: str) -> Json | None:
 
 
 def source_path(page: Json) -> str:
-    """The path that the links of a page start from: that of its file, where it was written in one."""
+    """Return the path that relative links of a page start from: the path of its Git file, or else its path."""
     return str((page.get("git") or {}).get("path") or page.get("path") or "")
 
 
 def link_base(page: Json) -> str:
-    """Return where relative links of a page start, as `links.resolve` takes it: with a slash where pages lie below it."""
+    """Return where relative links of a page start, for `links.resolve`: with a slash if it has children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
 def link_targets_of(revision: Json) -> links.LinkTargets:
-    """What the links of a revision may lead to."""
+    """Return the possible link targets in a revision."""
     pages = links.ids_by_path(
         (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])
     )
@@ -92,12 +92,12 @@ def link_targets_of(revision: Json) -> links.LinkTargets:
 
 
 def home_page(pages: Pages) -> Json | None:
-    """The first document at the root."""
+    """Return the first document at the root. None if there is none."""
     return next((page for page in pages if page["type"] == "document"), None)
 
 
 def path_to(pages: Pages, page_id: str) -> Pages:
-    """The page called `page_id` with the pages above it, the root first. Empty if it is not here."""
+    """Return the pages from the root to the page with an id. Empty if there is no such page."""
     above = parents(pages)
     if page_id not in above:
         return []
@@ -111,7 +111,7 @@ def path_to(pages: Pages, page_id: str) -> Pages:
 
 
 def parents(pages: Pages) -> dict[str, str | None]:
-    """The id of the page above each page, None at the root. In the order of the tree."""
+    """Return the id of the parent of each page, in tree order. None for pages at the root."""
     above: dict[str, str | None] = dict.fromkeys((page["id"] for page in pages), None)
     result: dict[str, str | None] = {}
     for page in walk(pages):
@@ -121,45 +121,46 @@ def parents(pages: Pages) -> dict[str, str | None]:
 
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
-    """The id of the page above, None at the root, and the place among the pages there."""
+    """Return the parent id of a page, None at the root, and its index among its siblings."""
     above = parents(pages)[page_id]
     siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
     return above, [page["id"] for page in siblings].index(page_id)
 
 
 def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
-    """The tree without these pages and those below them."""
+    """Return the tree without some pages and their children."""
     return [
-        _with_children(page, lambda below: remove_pages(below, page_ids))
+        _with_children(page, lambda children: remove_pages(children, page_ids))
         for page in pages
         if page["id"] not in page_ids
     ]
 
 
 def replace_page(pages: Pages, page: Json) -> Pages:
-    """The tree with `page` in place of the one with its id."""
+    """Return the tree with `page` in place of the page with the same id."""
     return [
-        page if each["id"] == page["id"] else _with_children(each, lambda below: replace_page(below, page))
+        page if each["id"] == page["id"] else _with_children(each, lambda children: replace_page(children, page))
         for each in pages
     ]
 
 
 def insert_page(pages: Pages, page: Json, into: str | None, at: int | None) -> Pages:
-    """The tree with `page` added below `into` (None: the root), as the `at`-th page there (None: the last)."""
+    """Return the tree with `page` inserted under `into` at index `at`. For `into`, None means the root. For `at`, None
+    means last."""
     if into is None:
         place = len(pages) if at is None else at
         return [*pages[:place], page, *pages[place:]]
 
-    def below(each: Json) -> Json:
+    def insert_in(each: Json) -> Json:
         if each["id"] == into:
             return {**each, "pages": insert_page(each.get("pages", []), page, None, at)}
         return _with_children(each, lambda pages: insert_page(pages, page, into, at))
 
-    return [below(each) for each in pages]
+    return [insert_in(each) for each in pages]
 
 
 def with_paths(pages: Pages) -> Pages:
-    """The tree with the slugs made unique among siblings and the paths that follow from them."""
+    """Return the tree with slugs made unique among siblings, and with new paths."""
     home = home_page(pages)
     return _with_paths(pages, "", home["id"] if home else None)
 
@@ -174,8 +175,8 @@ def _with_paths(pages: Pages, above: str, home: str | None) -> Pages:
         slug = free_slug(page.get("slug") or page_slug(page["title"]), taken)
         taken.add(slug)
         path = f"{above}{slug}"
-        below = _with_paths(page.get("pages", []), f"{path}/", None)
-        result.append({**page, "slug": slug, "path": "" if page["id"] == home else path, "pages": below})
+        children = _with_paths(page.get("pages", []), f"{path}/", None)
+        result.append({**page, "slug": slug, "path": "" if page["id"] == home else path, "pages": children})
     return result
 
 
@@ -189,20 +190,20 @@ def free_slug(slug: str, taken: set[str]) -> str:
 
 
 def page_slug(title: str) -> str:
-    """`title` as one step of a path: its letters and digits in small, joined by hyphens, at most 100 characters."""
+    """Return the slug for a title: letters and digits in lower case, joined by hyphens, at most 100 characters."""
     words = _SLUG_BREAK.sub("-", unicodedata.normalize("NFKC", title.lower()))
     return words[:MAX_SLUG].strip("-") or "page"
 
 
 def leading_heading(markdown: str) -> str | None:
-    """The words of the first line that is not blank, when it is a heading of level 1."""
+    """Return the text of the first non-blank line if it is a heading of level 1. None otherwise."""
     line = markdown.lstrip("\ufeff \t\r\n").split("\n", 1)[0].rstrip()
     found = _HEADING.fullmatch(line[:MAX_HEADING])
     return (inline_text(found[1]) or None) if found else None
 
 
 def first_heading(markdown: str) -> str | None:
-    """The words of the first heading of level 1 that is not in a code block."""
+    """Return the text of the first heading of level 1 outside of code blocks. None if there is none."""
     fence = ""
     before = ""
     for whole in markdown.split("\n"):
@@ -223,17 +224,17 @@ def first_heading(markdown: str) -> str | None:
 
 
 def change_leading_heading(markdown: str, before: str, title: str) -> str:
-    """`markdown` with its leading heading changed to `title`, if it was `before`."""
+    """Return `markdown` with its leading heading changed to `title`, if that heading was `before`."""
     if leading_heading(markdown) != before:
         return markdown
     blank = len(markdown) - len(markdown.lstrip("\ufeff \t\r\n"))
-    _, line_feed, rest = markdown[blank:].partition("\n")
-    return f"{markdown[:blank]}# {escape(title)}{line_feed}{rest}"
+    _, line_feed, stack = markdown[blank:].partition("\n")
+    return f"{markdown[:blank]}# {escape(title)}{line_feed}{stack}"
 
 
 def inline_text(inline: str) -> str:
-    """The words of one line of markdown: without marks, anchors and escapes."""
-    # What is escaped is hidden among private characters while marks are looked for.
+    """Return the text of one line of Markdown without marks, anchors and escapes."""
+    # Escaped signs are replaced by private-use characters so that they are not read as marks.
     inline = _ESCAPE.sub(lambda found: chr(_PRIVATE_USE + ord(found[1])), inline)
     for pattern, replacement in _INLINE:
         inline = pattern.sub(replacement, inline)
@@ -241,7 +242,7 @@ def inline_text(inline: str) -> str:
 
 
 def escape(words: str) -> str:
-    """Words as one line of markdown that says just them."""
+    """Return text as one line of escaped Markdown."""
     return re.sub(r"([\\`*_\[\]<>#&~!])", r"\\\1", " ".join(words.split()))
 
 
@@ -251,34 +252,34 @@ def _with_children(page: Json, change: Callable[[Pages], Pages]) -> Json:
 
 @dataclass(frozen=True)
 class DuplicatePage:
-    """A page beside another of the same title or address, which it was not beside before."""
+    """A page with the same title or slug as a sibling, which was not so before."""
 
     id: str
     titles: tuple[str, str]
-    """The titles of the other page and of this one."""
+    """The titles of the sibling and of this page."""
     paths: tuple[str, str]
-    """The paths that both get."""
+    """The paths of the sibling and of this page."""
     is_other_in_main: bool
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` that are beside others of the same name, and are not in `main`."""
-    held, before = _nodes(after), _nodes(main)
-    stood = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
+    """Return the pages of `after` with the title or slug of a sibling, unless the pair is the same in `main`."""
+    new_nodes, before = _nodes(after), _nodes(main)
+    old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parents(before)
-    paths = {page["id"]: page.get("path", "") for page in walk(with_paths(held))}
+    paths = {page["id"]: page.get("path", "") for page in walk(with_paths(new_nodes))}
     found = []
-    for siblings in [held, *(page.get("pages", []) for page in walk(held))]:
+    for siblings in [new_nodes, *(page.get("pages", []) for page in walk(new_nodes))]:
         named = [page for page in siblings if page["type"] in ("document", "group")]
         for number, page in enumerate(named):
             other = next((each for each in named[:number] if _are_duplicates(each, page)), None)
             if other is None:
                 continue
             pair = (other["id"], page["id"])
-            is_old = all(stood.get(each["id"]) == (each["title"], _wanted_slug(each)) for each in (other, page))
+            is_old = all(old_names.get(each["id"]) == (each["title"], _wanted_slug(each)) for each in (other, page))
             if not is_old or parents_before[pair[0]] != parents_before[pair[1]]:
                 titles, at = (other["title"], page["title"]), (f"/{paths[pair[0]]}", f"/{paths[pair[1]]}")
-                found.append(DuplicatePage(page["id"], titles, at, other["id"] in stood))
+                found.append(DuplicatePage(page["id"], titles, at, other["id"] in old_names))
     return found
 
 
@@ -291,17 +292,17 @@ def _are_duplicates(one: Json, other: Json) -> bool:
 
 
 def _nodes(pages: Iterable[Page] | Pages) -> Pages:
-    """Return a page tree as nodes, each page once, whatever the server says."""
+    """Return a page tree as JSON nodes. A page that the server repeats is included once."""
     seen: set[str] = set()
 
-    def below(siblings: Iterable[Page | Json]) -> Pages:
+    def to_nodes(siblings: Iterable[Page | Json]) -> Pages:
         found = []
         for page in siblings:
             node = page if isinstance(page, dict) else {**vars(page), "title": page.title or ""}
             if node["id"] not in seen:
                 seen.add(node["id"])
                 kept = {name: node[name] for name in ("id", "type", "title", "slug") if node.get(name) is not None}
-                found.append({**kept, "pages": below(node.get("pages") or ())})
+                found.append({**kept, "pages": to_nodes(node.get("pages") or ())})
         return found
 
-    return below(pages)
+    return to_nodes(pages)

@@ -1,34 +1,32 @@
-"""Platform markdown, read into a tree of blocks. Never fails, loses no words, takes time linear in the length."""
+"""Parses platform Markdown into a block tree. Never fails, drops no text, and takes time linear in the length."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markdown_it.token import Token
 
 from octavo.documents import front_matter
 from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
+from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts, sanitize
 from octavo.documents.open_blocks import DraftBlock
 from octavo.documents.token_stream import FENCE_ESCAPE, SLICE_LENGTH, ClosedTags, TokenStream
 from octavo.documents.tree_builder import Builder
 
-if TYPE_CHECKING:
-    from octavo.documents.conflict_markers import ConflictMarkers
-
 _NOT_IN_NAME = re.compile(r'["\\{%}]')
-_RELEASED_AT_ONCE = 500
+_RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""A fence behind a character that shows nothing, as editors write one that is part of the code."""
+"""A fence after a zero-width character, which editors write for a fence that is part of the code."""
 
 
 def parse(markdown: str) -> Document:
-    """The page that `markdown` is. What is wrong with it is repaired and said in its diagnostics."""
+    """Return the page for `markdown`. Errors in the source are repaired and listed in its diagnostics."""
     reading = IncrementalParse(markdown)
     for _ in reading.read():
         pass
@@ -36,28 +34,28 @@ def parse(markdown: str) -> Document:
 
 
 class IncrementalParse:
-    """A page that is read block by block. A block that is read never changes."""
+    """A page that is parsed block by block. A finished block never changes."""
 
-    def __init__(self, markdown: str, stretch: int = SLICE_LENGTH) -> None:
-        """`stretch`: about how many characters are parsed at a time."""
+    def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
+        """Parse about `slice_length` characters in each step."""
         self.source = ""
-        """The text that is read, safe to show. Known before the first block."""
-        self._given = markdown
+        """The source, safe to show. Available before the first block."""
+        self._markdown = markdown
         self.blocks: list[Block] = []
-        """The blocks that are read."""
+        """The blocks parsed so far."""
         self.is_done = False
-        """Whether all of the page is read."""
+        """Whether the whole page is parsed."""
         self._diagnostics: list[Diagnostic] = []
-        self._sealer = BlockFinalizer()
+        self._finalizer = BlockFinalizer()
         self._headings = 0
-        """The number of headings in the blocks that are read."""
+        """The number of headings in the blocks parsed so far."""
         self._yaml = ""
         self._metadata: Mapping[str, Any] = NO_ATTRS
         self._document: Document | None = None
-        self._stretch = stretch
+        self._slice_length = slice_length
 
     def read(self) -> Iterator[Block]:
-        """Read the page. Yield each block when it is read."""
+        """Parse the page, and yield each block when it is finished."""
         for some in self._read():
             for block in some:
                 self.blocks.append(block)
@@ -66,10 +64,10 @@ class IncrementalParse:
 
     @property
     def document(self) -> Document:
-        """The page as far as it is read."""
+        """The page with the blocks parsed so far."""
         if self._document is not None:
             return self._document
-        headings = tuple(self._sealer.headings[: None if self.is_done else self._headings])
+        headings = tuple(self._finalizer.headings[: None if self.is_done else self._headings])
         metadata = self._metadata
         title = metadata.get("title") if isinstance(metadata.get("title"), str) else None
         title = title or next((heading.title for heading in headings if heading.level == 1), "")
@@ -80,79 +78,76 @@ class IncrementalParse:
         return document
 
     def _read(self) -> Iterator[list[Block]]:
-        given = self._given
-        marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", given) if "\u200b" in given else given)
+        markdown = self._markdown
+        marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
         self.source = source = marked.replace(FENCE_ESCAPE, "")
-        self._given = given = ""
+        self._markdown = markdown = ""
         if len(source) > MAX_PAGE_LENGTH or source.count("\n") > MAX_PAGE_LINES:
             self._document = _as_source(source)
             yield [*self._document.blocks]
             return
-        self._yaml, start = front_matter.split(marked)
+        self._yaml, start = front_matter.split_page(marked)
         try:
             self._metadata = front_matter.parse(self._yaml)
-        except front_matter.FrontMatterError as wrong:
-            yield self._sealer.take([self._unread_front_matter(str(wrong))])
+        except front_matter.FrontMatterError as error:
+            yield self._finalizer.finalize([self._unread_front_matter(str(error))])
         body = "\n" * marked.count("\n", 0, start) + marked[start:] if start else marked
         body = _with_conflict_tags(body)
-        chunks, ends, said = (
-            TokenStream(body, self._stretch, max_page_parts(len(source))),
+        chunks, closed_tags, diagnostics = (
+            TokenStream(body, self._slice_length, max_page_parts(len(source))),
             ClosedTags(body),
             self._diagnostics,
         )
-        chunks.diagnostics = said
-        builder = Builder(said, ends)
+        chunks.diagnostics = diagnostics
+        builder = Builder(diagnostics, closed_tags)
         waiting: deque[tuple[int, list[Token]]] = deque()
         count = 0
         for chunk in chunks.blocks():
-            ends.add(chunk.tokens)
+            closed_tags.add(chunk.tokens)
             waiting.append((count, chunk.tokens))
             count += len(chunk.tokens)
-            first_open = ends.first_open(chunk.end)
+            first_open = closed_tags.first_open(chunk.end)
             while waiting and (first_open is None or waiting[0][0] + len(waiting[0][1]) <= first_open):
                 tokens = waiting.popleft()[1]
                 builder.add(tokens)
                 _release(tokens)
-                blocks = self._sealer.take(builder.tree.take_finished())
-                self._headings = len(self._sealer.headings)
+                blocks = self._finalizer.finalize(builder.tree.take_finished())
+                self._headings = len(self._finalizer.headings)
                 yield blocks
         for _, tokens in waiting:
             builder.add(tokens)
             _release(tokens)
         last = source.count("\n") + 1
         unfinished = builder.tree.finish(last).children
-        if beyond := _NOT_BLANK.search(body, chunks.rest):
-            first = body.count("\n", 0, beyond.start())
+        if rest_start := _NOT_BLANK.search(body, chunks.rest):
+            first = body.count("\n", 0, rest_start.start())
             end = len(source)
             while source[end - 1] == "\n":
                 end -= 1
             rest = source[_line_start(source, first) : end]
-            said.append(Diagnostic(first, "The rest of the page is too large to format, so it is shown as source."))
+            diagnostics.append(
+                Diagnostic(first, "The rest of the page is too large to format, so it is shown as source.")
+            )
             attrs = {"language": "markdown", "source": True}
             unfinished = [*unfinished, DraftBlock("code", attrs, text=rest, first=first, last=last)]
-        yield self._sealer.take(unfinished)
+        yield self._finalizer.finalize(unfinished)
 
-    def _unread_front_matter(self, why: str) -> DraftBlock:
-        """Return a block that shows the front matter as its writers have it."""
-        said = f"Could not read the front matter: {why}."
-        self._diagnostics.append(Diagnostic(0, said))
-        attrs = {"language": "yaml", "title": said}
+    def _unread_front_matter(self, reason: str) -> DraftBlock:
+        message = f"Could not read the front matter: {reason}."
+        self._diagnostics.append(Diagnostic(0, message))
+        attrs = {"language": "yaml", "title": message}
         return DraftBlock("code", attrs, text=self._yaml.removesuffix("\n"), last=self._yaml.count("\n") + 2)
 
 
 def _release(tokens: list[Token]) -> None:
-    """Have no more of the tokens of a block, a part at a time: no other thread runs while Python frees a long list."""
+    """Remove tokens in small parts: no other thread runs while Python frees a long list."""
     while tokens:
-        del tokens[-_RELEASED_AT_ONCE:]
+        del tokens[-_RELEASE_SIZE:]
 
 
 def _as_source(source: str) -> Document:
     block = Block(
-        "code",
-        {"language": "markdown", "source": True},
-        text=source,
-        lines=(0, source.count("\n") + 1),
-        key="source",
+        "code", {"language": "markdown", "source": True}, text=source, lines=(0, source.count("\n") + 1), key="source"
     )
     return Document(
         "", (block,), source, (Diagnostic(0, "This page is too large to format, so it is shown as source."),)
@@ -160,7 +155,7 @@ def _as_source(source: str) -> Document:
 
 
 def _line_start(text: str, number: int) -> int:
-    """Where a line of a text begins, without all others in a list: that takes more memory than the text."""
+    """Return the position where a line begins. A list of all lines would take more memory than the text."""
     start = 0
     for _ in range(number):
         start = text.index("\n", start) + 1
@@ -168,11 +163,9 @@ def _line_start(text: str, number: int) -> int:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """The marks of conflicts as tags, line by line, so that each side is read as blocks of its own."""
+    """Return the body with conflict markers replaced by tags, line by line, so that each side is parsed into blocks."""
     if "<<<<<<< " not in body:
         return body
-    from octavo.documents.conflict_markers import find_markers  # hardly any page has any
-
     lines = body.split("\n")
     for conflict in find_markers(body):
         _replace_markers(lines, conflict)

@@ -1,4 +1,4 @@
-"""What differs between two revisions, page by page and file by file (4.12)."""
+"""Compares two revisions page by page and file by file."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FILE_ATTRIBUTES = ("name", "downloadURL", "size", "contentType", "dimensions")
 _REUSABLE_ATTRIBUTES = ("title", "document")
 
 EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
-"""The revision before the first."""
+"""The revision before the first one."""
 
 
 def document_id(page: Json) -> str | None:
-    """What names the text of a page or of reusable content. None when it is empty."""
+    """Return an id for the text of a page or of reusable content. None if the text is empty."""
     if page.get("document"):
         return str(page["document"])
     return page["text"][:20] if page.get("text") else None
 
 
 def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
-    """The changes that make `after` of `before`, as far as a server shows them: of texts it names, it shows the names."""
+    """Return the changes from `before` to `after`. Texts are compared by their document ids."""
     found = revision_differences(
         _revision_content(before), _revision_content(after), lambda file: str(file.get("downloadURL", ""))
     )
@@ -39,14 +39,13 @@ def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
 
 
 def has_document_ids(revision: Revision) -> bool:
-    """Whether it can be told from a revision which of its pages say what they said in another."""
+    """Return whether the pages of a revision have document ids. Without ids, edited pages cannot be recognized."""
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 
 def revision_differences(before: Json, after: Json, address: Callable[[Json], str]) -> list[Json]:
-    """The changes that make `after` of `before`: pages in the order of the tree, deleted ones after them, then files,
-    reusable content and variables. `address` says where a file is downloaded.
-    """
+    """Return the changes from `before` to `after`: pages in tree order, then deleted pages, files, reusable content
+    and variables. `address` returns the download URL of a file."""
     return [
         *_pages(before["pages"], after["pages"]),
         *_items("file", before["files"], after["files"], lambda file: {**file, "downloadURL": address(file)}),
@@ -58,34 +57,34 @@ def revision_differences(before: Json, after: Json, address: Callable[[Json], st
 def _pages(before: Pages, after: Pages) -> Iterator[Json]:
     old = {page["id"]: page for page in page_trees.walk(before)}
     new = {page["id"]: page for page in page_trees.walk(after)}
-    stood, stands = page_trees.parents(before), page_trees.parents(after)
-    reordered = _reordered(stood, stands)
+    old_parents, new_parents = page_trees.parents(before), page_trees.parents(after)
+    reordered = _reordered(old_parents, new_parents)
     for name, page in new.items():
-        reference = _page(page)
+        reference = _page_reference(page)
         if name not in old:
             yield {"type": "page_created", "page": reference}
             continue
-        if stood[name] != stands[name] or name in reordered:
-            places = {"before": old.get(stood[name] or ""), "after": new.get(stands[name] or "")}
-            parent = {when: _page(place) for when, place in places.items() if place is not None}
+        if old_parents[name] != new_parents[name] or name in reordered:
+            places = {"before": old.get(old_parents[name] or ""), "after": new.get(new_parents[name] or "")}
+            parent = {when: _page_reference(place) for when, place in places.items() if place is not None}
             yield {"type": "page_moved", "page": reference, "parent": parent}
         fields = _ATTRIBUTES.get(page["type"], _COMMON)
         if attributes := _attributes(fields, _with_document(old[name]), _with_document(page)):
             yield {"type": "page_edited", "page": reference, "attributes": attributes}
     for name, page in old.items():
         if name not in new:
-            yield {"type": "page_deleted", "page": _page(page)}
+            yield {"type": "page_deleted", "page": _page_reference(page)}
 
 
-def _reordered(stood: dict[str, str | None], stands: dict[str, str | None]) -> set[str]:
-    """The pages that stand below the same page as before, and elsewhere among those that do."""
+def _reordered(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
+    """Return the pages with the same parent as before but another position among the siblings that remained."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)
-    for name, parent in stood.items():
-        if name in stands and stands[name] == parent:
+    for name, parent in old_parents.items():
+        if name in new_parents and new_parents[name] == parent:
             before[parent].append(name)
-    for name, parent in stands.items():
-        if name in stood and stood[name] == parent:
+    for name, parent in new_parents.items():
+        if name in old_parents and old_parents[name] == parent:
             after[parent].append(name)
     moved: set[str] = set()
     for parent, names in before.items():
@@ -94,23 +93,22 @@ def _reordered(stood: dict[str, str | None], stands: dict[str, str | None]) -> s
     return moved
 
 
-def _items(kind: str, before: list[Json], after: list[Json], shown: Callable[[Json], Json]) -> Iterator[Json]:
-    """Changes of files or of reusable content."""
+def _items(kind: str, before: list[Json], after: list[Json], to_json: Callable[[Json], Json]) -> Iterator[Json]:
     field, attributes, reference = (
         ("file", _FILE_ATTRIBUTES, ("id", "name", "contentType", "downloadURL"))
         if kind == "file"
         else ("reusableContent", _REUSABLE_ATTRIBUTES, ("id", "title", "document"))
     )
-    old = {item["id"]: shown(item) for item in before}
-    new = {item["id"]: shown(item) for item in after}
+    old = {item["id"]: to_json(item) for item in before}
+    new = {item["id"]: to_json(item) for item in after}
     for name, item in {**new, **{name: item for name, item in old.items() if name not in new}}.items():
-        named = {field: {each: item[each] for each in reference if item.get(each) is not None}}
+        reference_fields = {field: {each: item[each] for each in reference if item.get(each) is not None}}
         if name not in old:
-            yield {"type": f"{kind}_created", **named}
+            yield {"type": f"{kind}_created", **reference_fields}
         elif name not in new:
-            yield {"type": f"{kind}_deleted", **named}
+            yield {"type": f"{kind}_deleted", **reference_fields}
         elif changed := _attributes(attributes, old[name], item):
-            yield {"type": f"{kind}_edited", **named, "attributes": changed}
+            yield {"type": f"{kind}_edited", **reference_fields, "attributes": changed}
 
 
 def _variables(before: Json, after: Json) -> Iterator[Json]:
@@ -120,7 +118,7 @@ def _variables(before: Json, after: Json) -> Iterator[Json]:
 
 
 def _attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
-    """What changed of these fields: the value before and after, left out where there was none."""
+    """Return the changed fields, each with its value before and after. A missing value is left out."""
     changed = {}
     for name in names:
         values = {"before": before.get(name), "after": after.get(name)}
@@ -129,7 +127,7 @@ def _attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
     return changed
 
 
-def _page(page: Json) -> Json:
+def _page_reference(page: Json) -> Json:
     return {name: page[name] for name in ("id", "type", "title", "path") if page.get(name) is not None}
 
 
@@ -142,7 +140,7 @@ def _reusable(content: Json) -> Json:
 
 
 def _revision_content(revision: Revision) -> Json:
-    """A revision as a server keeps it, of what it shows."""
+    """Return a revision as JSON, in the form in which the embedded server stores it."""
     variables = revision.variables
     return {
         "pages": _page_nodes(revision.pages, set()),
@@ -155,7 +153,7 @@ def _revision_content(revision: Revision) -> Json:
 
 
 def _page_nodes(pages: tuple[Page, ...], seen: set[str]) -> Pages:
-    """Pages with those below them, each once, whatever the server says."""
+    """Return pages with their children as JSON. A page that the server repeats is included once."""
     found: Pages = []
     for page in pages:
         if page.id not in seen:
@@ -166,7 +164,7 @@ def _page_nodes(pages: tuple[Page, ...], seen: set[str]) -> Pages:
 
 
 def _page_node(page: Page) -> Json:
-    """What is told of a page. None, and what is not so, is as if it were not told."""
+    """Return a page as JSON. False values count as missing."""
     return {
         "id": page.id,
         "type": page.type,
@@ -193,7 +191,7 @@ def _file_node(file: File) -> Json:
         "id": file.id,
         "name": file.name,
         "contentType": file.content_type,
-        # What follows the question mark may be a key that is new each time.
+        # The query can contain a signature that is new for each response.
         "downloadURL": (file.download_url or "").partition("?")[0],
         "size": file.size,
         "dimensions": {"width": size.width, "height": size.height} if size is not None else None,

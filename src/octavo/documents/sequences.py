@@ -1,4 +1,4 @@
-"""What two sequences have in common, in bounded time."""
+"""Compares two sequences in bounded time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 MAX_PAIRS = 50_000_000
-"""Stretches of more pairs than this are compared by what occurs once in both, or by halves. The memory is this many bits,
-and no other thread runs for the ten milliseconds that it takes."""
+"""Maximum number of pairs for an exact comparison. Larger ranges are compared by unique items, or split in halves. An
+exact comparison uses this many bits of memory, and blocks all other threads for some ten milliseconds."""
 
 
 T = TypeVar("T", bound=Hashable)
 
 
 class DiffRange(NamedTuple):
-    """`old[i1:i2]` became `new[j1:j2]`; where they are equal, it stayed."""
+    """A range of a comparison: `old[i1:i2]` was replaced by `new[j1:j2]`, or both are equal."""
 
     equal: bool
     i1: int
@@ -27,10 +27,10 @@ class DiffRange(NamedTuple):
 
 
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
-    """How `old` became `new`: equal and differing stretches that cover both, in turn.
+    """Return the changes from `old` to `new` as alternating equal and different ranges that cover both sequences.
 
-    With `landmarks`, what occurs once in both is found again first, as a reader would; otherwise as much as possible
-    is found again.
+    With `landmarks`, items that are unique in both sequences are matched first, as a reader would do. Without, the
+    ranges have as many equal items as possible.
     """
     found: list[DiffRange] = []
     i = j = 0
@@ -48,7 +48,7 @@ def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: 
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
-    """Return the items that keep their order, of items that are there once before and once after."""
+    """Return the items that keep their order. Each item occurs once in `predecessors` and once in `after`."""
     return {
         each
         for stretch in diff_ranges(before, after, landmarks=True)
@@ -58,7 +58,7 @@ def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
 
 
 def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) -> Iterator[tuple[int, int, int]]:
-    """(place in old, place in new, length) of the runs that are the same, none of them twice."""
+    """Yield (index in old, index in new, length) of equal ranges that do not overlap."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(each, len(numbers)) for each in old]
     b = [numbers.setdefault(each, len(numbers)) for each in new]
@@ -81,7 +81,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
-            # A landmark is the start of the gap that follows it, where it is found again as what both begin with.
+            # A landmark is the first item of the gap after it, so the gap is matched at its beginning.
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:
@@ -92,32 +92,32 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
 
 
 def _landmarks(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> list[tuple[int, int]]:
-    """The longest series of what occurs once in each range and comes in the same order."""
-    in_a, in_b = Counter(a[i1:i2]), Counter(b[j1:j2])
-    place = {b[j]: j for j in range(j1, j2) if in_b[b[j]] == 1 and in_a[b[j]] == 1}
-    return _longest_rising([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
+    """Return the longest series of items that are unique in both ranges and in the same order."""
+    counts_a, counts_b = Counter(a[i1:i2]), Counter(b[j1:j2])
+    place = {b[j]: j for j in range(j1, j2) if counts_b[b[j]] == 1 and counts_a[b[j]] == 1}
+    return _longest_increasing([(i, place[a[i]]) for i in range(i1, i2) if a[i] in place])
 
 
-def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of `pairs` whose second places rise too."""
-    ends: list[int] = []
-    at: list[int] = []
-    before: list[int] = []
+def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the longest subsequence of `pairs` in which the second numbers increase too."""
+    last_places: list[int] = []
+    last_indices: list[int] = []
+    predecessors: list[int] = []
     for index, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
-        before.append(at[length - 1] if length else -1)
-        ends[length : length + 1] = [place]
-        at[length : length + 1] = [index]
+        length = bisect_left(last_places, place)
+        predecessors.append(last_indices[length - 1] if length else -1)
+        last_places[length : length + 1] = [place]
+        last_indices[length : length + 1] = [index]
     found = []
-    index = at[-1] if at else -1
+    index = last_indices[-1] if last_indices else -1
     while index >= 0:
         found.append(pairs[index])
-        index = before[index]
+        index = predecessors[index]
     return found[::-1]
 
 
 def _longest_common(a: list[int], i1: int, i2: int, b: list[int], j1: int, j2: int) -> Iterator[tuple[int, int, int]]:
-    # Loaded when there is something to compare: most pages are read, not compared.
+    # lazy: rapidfuzz, not needed to read a page.
     from rapidfuzz.distance import LCSseq
 
     for operation in LCSseq.opcodes(a[i1:i2], b[j1:j2]):

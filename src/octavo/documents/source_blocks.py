@@ -1,4 +1,4 @@
-"""A page as a tree of blocks of its markdown. Every character of the page belongs to exactly one block."""
+"""The Markdown source of a page as a tree of blocks, for merging. Each character belongs to one block."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
 
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
-"""Letters of scripts that put no blanks between words: each letter counts as a word."""
+"""Letters of scripts without spaces between words. Each letter counts as a word."""
 WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
-"""The marker of a list item: its indentation, the mark, the blanks behind it."""
+"""The marker of a list item: its indentation, the sign or number, and the spaces after it."""
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
 """The start of a field of front matter, with the name of the field."""
 ROWS_AND_ITEMS = frozenset({"item", "row"})
-"""Kinds of blocks that both sides may add at one place without a conflict."""
+"""Kinds of blocks that both sides can add in the same place without a conflict."""
 PROSE = frozenset({"paragraph", "quote", "item"})
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _LAYOUT = re.compile(r"( {2,}\n|\\\n)|\s+")
-"""A line break that the reader of the page sees (group 1), or other whitespace."""
+"""A visible line break (group 1), or other white space."""
 _TAG_NAME = re.compile(r"\{%-?\s*([\w@./:-]+)")
 _CELL = re.compile(r"<(t[hd])\b", re.I)
 _ROW = re.compile(r"<(tr)\b", re.I)
@@ -33,15 +33,15 @@ _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 @dataclass(frozen=True, eq=False)
 class SourceBlock:
-    """One block. Its text is `head`, `space_before_children`, the children, `space_after_children` and `tail`, in this order.
+    """A block of source. Its text is `head`, `space_before_children`, the children, `space_after_children` and `tail`,
+    in this order.
 
-    Blocks are equal only if they are the same object. To compare their texts, compare their keys.
-    """
+    Blocks are equal only if they are the same object. To compare their texts, compare their keys."""
 
     kind: str
-    """`page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`, `code`, `front` (front
-    matter), `field` (of front matter), `line` (of code or of a field), `heading`, `paragraph`, `quote`, `tag` (a tag without blocks)
-    or `literal` (anything else: HTML, formulas, rules)."""
+    """`page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`, `code`,
+    `front` (front matter), `field` (of front matter), `line` (of code or of a field), `heading`, `paragraph`, `quote`,
+    `tag` (a tag without content) or `literal` (anything else: HTML, formulas, rules)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
     """None for a block that is never divided."""
@@ -49,28 +49,28 @@ class SourceBlock:
     space_after_children: str = ""
     tail: str = ""
     gap: str | None = None
-    """Whitespace before the next sibling. None for the last child."""
+    """White space before the next sibling. None for the last child."""
     move: Move | None = None
-    """Set if this side moved the block here. It says what the other side has of the block."""
+    """Set if this side moved the block here. Has the content of the block on the other side."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """Set if this side has other blocks here. The other side moved the block away, and this side changed the block. This block is the
-    base's, so that this side seems unchanged here. `replaced_blocks` are the blocks that this side really has here. They are merged
-    at the new place."""
+    """Set if the other side moved a block away that this side changed here. This block is then a copy from the base,
+    so that this side seems unchanged. `replaced_blocks` are the real blocks of this side, which are merged at the new
+    place."""
 
     @cached_property
     def source(self) -> str:
-        """The text of the block, without its gap."""
+        """The text of the block without the white space after it."""
         if self.children is None:
             return self.head
         return self.head + self.space_before_children + join(self.children) + self.space_after_children + self.tail
 
     @cached_property
     def key(self) -> str:
-        """The text of the block for comparing. Blocks with equal keys may differ in whitespace and in the numbers of items.
+        """The normalized text of the block. Blocks with equal keys differ at most in white space and in the numbers of
+        items.
 
-        A moved block has a key of its own: `moved` and the key of its base block. The key equals no key of a block that was not
-        moved, and edits do not change the key.
-        """
+        The key of a moved block is `moved` and the key of its base block. So it differs from the keys of all unmoved
+        blocks, and edits do not change it."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -79,16 +79,16 @@ class SourceBlock:
 
     @cached_property
     def head_key(self) -> str:
-        """The text of the head for comparing."""
+        """The normalized text of the head."""
         if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
         elif self.kind in ("line", "literal", "code", "front", "field"):
             head = self.head.rstrip()
         else:
             text = (
-                MARKER.sub(lambda found: found[2][-1] + " ", self.head, count=1) if self.kind == "item" else self.head
+                MARKER.sub(lambda match: match[2][-1] + " ", self.head, count=1) if self.kind == "item" else self.head
             )
-            head = _LAYOUT.sub(lambda found: "\n" if found[1] else " ", text.strip())
+            head = _LAYOUT.sub(lambda match: "\n" if match[1] else " ", text.strip())
         return f"{self.kind}\0{head}"
 
     @cached_property
@@ -101,8 +101,8 @@ class SourceBlock:
         """The level of a heading, 0 for other blocks."""
         if self.kind != "heading":
             return 0
-        found = _HEADING.match(self.head)
-        return len(found[1]) if found else 1 if self.head.rstrip().endswith("=") else 2
+        match = _HEADING.match(self.head)
+        return len(match[1]) if match else 1 if self.head.rstrip().endswith("=") else 2
 
     @property
     def number(self) -> int:
@@ -112,15 +112,15 @@ class SourceBlock:
 
     @cached_property
     def name(self) -> str:
-        """The kind. For a container, the start of its tag, such as `{% hint`. For a field of front matter, the name of the field."""
+        """The kind of the block. For a container, the start of its tag (`{% hint`). For a field, its name."""
         if self.kind == "field":
             field = FIELD.match(self.head)
             return field[1] if field else ""
-        found = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
-        return f"{{% {found[1]}" if found else self.kind
+        match = _TAG_NAME.match(self.head.strip()) if self.kind == "container" else None
+        return f"{{% {match[1]}" if match else self.kind
 
     def walk(self) -> Iterator[SourceBlock]:
-        """Yield the block and all blocks in it."""
+        """Yield the block and its descendants."""
         yield self
         for child in self.children or ():
             yield from child.walk()
@@ -128,29 +128,29 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What the base and the other side have of a block that one side moved."""
+    """The base version and the other side's version of a block that one side moved."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
-    """The blocks that the other side has instead of `base`. Empty if the other side deleted `base`."""
+    """The blocks of the other side in place of `base`. Empty if the other side deleted `base`."""
     is_moved_by_both: bool = False
-    """Whether the other side moved the block too, to another place."""
+    """Whether the other side moved the block to a different place."""
 
 
 class Versions(NamedTuple, Generic[T_co]):
-    """Something as the base has it, as main has it, and as the change request has it."""
+    """Three versions of a value: in the base, on main, and in the change request."""
 
     base: T_co
     main: T_co
     request: T_co
 
     def map(self, read: Callable[[T_co], U]) -> Versions[U]:
-        """Return what `read` says of each version."""
+        """Return the result of `read` for each version."""
         return Versions(read(self.base), read(self.main), read(self.request))
 
     @property
     def preferred(self) -> T_co:
-        """The version of the side that changed the base. Main's version if both sides changed the base."""
+        """The version of the side that changed the base. Main's version if both sides changed it."""
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
@@ -159,7 +159,7 @@ class Versions(NamedTuple, Generic[T_co]):
 
     @property
     def is_conflict_free(self) -> bool:
-        """Whether no side or only one side changed the base, or both sides made the same change."""
+        """Whether at most one side changed the base, or both sides made the same change."""
         return self.main == self.request or self.base in (self.main, self.request)
 
 
@@ -167,25 +167,25 @@ Blocks: TypeAlias = Sequence[SourceBlock]
 
 
 def join(blocks: Blocks) -> str:
-    """Return the text of siblings. The gap of the last one belongs to their parent and is left out."""
+    """Return the text of siblings. The white space after the last one belongs to their parent and is left out."""
     return "".join(block.source + gap_after(block) for block in blocks[:-1]) + (blocks[-1].source if blocks else "")
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the whitespace between a block and the next block. A block that was the last of its parent gets the usual gap."""
+    """Return the white space between a block and the next one, or the usual gap after a last block."""
     return usual_gap(block) if block.gap is None else block.gap
 
 
 def usual_gap(block: SourceBlock) -> str:
-    """Return the usual whitespace between two blocks of the kind of `block`."""
+    """Return the usual white space after a block of the kind of `block`."""
     if block.kind == "row" and is_html(block.head):
         return ""
     return "\n" if block.kind in ("item", "row", "line", "field") else "\n\n"
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Divide siblings into sections: a heading with all blocks below the heading, the blocks before the first heading, or a single
-    row or item."""
+    """Yield the ranges of sections among siblings: a heading with all blocks below it, the blocks before the first
+    heading, or a single row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -204,25 +204,25 @@ def is_html(row: str) -> bool:
 
 
 def cells(row: str) -> list[str]:
-    """Return the cells of a row, with the blanks around what they say; cells of HTML with their tags."""
+    """Return the cells of a row with the spaces around their text. Cells of HTML include their tags."""
     if is_html(row):
         return [row[start:end] for start, end in _cell_ranges(row)]
-    found, start = [], 0
+    texts, start = [], 0
     text = row.strip().removeprefix("|")
     for bar in _BAR.finditer(text):
-        found.append(text[start : bar.end() - 1])
+        texts.append(text[start : bar.end() - 1])
         start = bar.end()
-    return [*found, text[start:]] if text[start:].strip() or not found else found
+    return [*texts, text[start:]] if text[start:].strip() or not texts else texts
 
 
 def row_frame(row: str) -> str:
-    """Return what a row has before its cells, such as a tag with its attributes."""
-    found = _cell_ranges(row) if is_html(row) else []
-    return row[: found[0][0]].strip() if found else ""
+    """Return the text of an HTML row before its cells: its tag with attributes. Empty for Markdown."""
+    ranges = _cell_ranges(row) if is_html(row) else []
+    return row[: ranges[0][0]].strip() if ranges else ""
 
 
 def row_ranges(table: str, start: int) -> list[tuple[int, int]]:
-    """Return where the rows of a table of HTML are, from a place on."""
+    """Return the ranges of the rows of an HTML table, from a position on."""
     return _ranges(_ROW, table, start)
 
 
@@ -231,31 +231,31 @@ def _cell_ranges(row: str) -> list[tuple[int, int]]:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int) -> list[tuple[int, int]]:
-    """Return where tags with what they enclose are. The first that is not closed ends the search: the time is linear."""
-    found: list[tuple[int, int]] = []
+    """Return the ranges of elements, tags included. An unclosed element ends the search, which keeps the time linear."""
+    ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
-        return found  # a letter that is longer in lower case
+        return ranges  # A letter that is longer in lower case would shift the positions.
     while tag := tag_start.search(text, start):
         closing = lowered.find(f"</{tag[1].lower()}", tag.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0
         if not end:
             break
-        found.append((tag.start(), end))
+        ranges.append((tag.start(), end))
         start = end
-    return found
+    return ranges
 
 
 def with_cells(row: str, texts: Sequence[str]) -> str:
-    """Return a row with other cells, written as `row` is."""
+    """Return a row with other cells, in the notation of `row`."""
     if is_html(row):
-        found = _cell_ranges(row)
-        if not found:
+        ranges = _cell_ranges(row)
+        if not ranges:
             return row + "".join(texts)
-        between = [row[one[1] : other[0]] for one, other in pairwise(found)]
-        between += [between[-1] if between else ""] * (len(texts) - len(found))
+        between = [row[one[1] : other[0]] for one, other in pairwise(ranges)]
+        between += [between[-1] if between else ""] * (len(texts) - len(ranges))
         inner = "".join(text + gap for text, gap in zip(texts, [*between, ""], strict=False))
-        return row[: found[0][0]] + inner + row[found[-1][1] :]
+        return row[: ranges[0][0]] + inner + row[ranges[-1][1] :]
     lead = row[: len(row) - len(row.lstrip())]
     text = row.strip()
     ends = text.endswith("|") or len(texts) == 1

@@ -1,4 +1,4 @@
-"""Reads the markdown of a page into a tree of blocks, in time that grows with the length of the page."""
+"""Reads the Markdown of a page into a tree of source blocks, in time linear in the length of the page."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _HTML_TAG = re.compile(r"<(/?)(table|pre|figure|details)\b", re.I)
 _BODY = re.compile(r"<tbody\b[^>]*>", re.I)
 _DELIMITER = re.compile(r"[ \t]*(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ \t]*")
 
-_DEEPEST = 40
-"""Blocks in one another. Deeper ones are read as paragraphs."""
-_LONGEST_HEAD = 40
-"""Lines of a tag, or of a summary."""
+_MAX_DEPTH = 40
+"""Maximum nesting of blocks. Deeper blocks are read as paragraphs."""
+_MAX_HEAD_LINES = 40
+"""Maximum number of lines of a tag or of a summary."""
 
 
 def read_page(text: str) -> SourceBlock:
-    """Return the page as a block of the kind `page`. Its source is the text, letter for letter."""
-    *whole, last = text.split("\n")
-    lines = [line + "\n" for line in whole] + ([last] if last else [])
+    """Return the page as a block of the kind `page`. The source of the block is exactly `text`."""
+    *complete, last = text.split("\n")
+    lines = [line + "\n" for line in complete] + ([last] if last else [])
     opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)
     return SourceBlock("page", "", tuple(blocks), opening, end)
 
 
 class _Reader:
-    """Reads lines, each with its line end."""
+    """Reads lines, which include their line breaks."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -43,7 +43,7 @@ class _Reader:
         self._closings = _closings(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the whitespace before the first block, the blocks, and the whitespace behind the last one."""
+        """Return the white space before the first block, the blocks, and the white space after the last one."""
         at = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:at]), []
         while at < stop:
@@ -66,15 +66,15 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Read the block that begins at a line. Return it without its last line end, and the line behind it."""
+        """Read the block that begins on a line. Return it, and the number of the line after it."""
         line = self._lines[at]
         if at == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1
-        if depth > _DEEPEST:
+        if depth > _MAX_DEPTH:
             return self._paragraph(at, stop, depth)
         if _fence(line):
             end = self._fences.get(at, stop)
-            return (self._of_lines("code", at, end), end + 1) if end < stop else (self._literal(at, stop), stop)
+            return (self._fenced_block("code", at, end), end + 1) if end < stop else (self._literal(at, stop), stop)
         if line.strip() == "$$":
             end = at + 1
             while end < stop and not self._lines[end].rstrip().endswith("$$"):
@@ -98,10 +98,9 @@ class _Reader:
         return next((at for at, line in enumerate(self._lines) if at and line.rstrip() == "---"), 0)
 
     def _front_matter(self, end: int) -> SourceBlock:
-        """Read front matter: each field with all lines that belong to it."""
         starts = [at for at in range(1, end) if at == 1 or FIELD.match(self._lines[at])]
         fields = [self._field(at, after) for at, after in pairwise([*starts, end])]
-        inner = (*(replace(each, gap="\n") for each in fields[:-1]), *fields[-1:])
+        inner = (*(replace(fence_closers, gap="\n") for fence_closers in fields[:-1]), *fields[-1:])
         return SourceBlock("front", self._text(0, 1), inner, "\n", "\n" if inner else "", self._text(end, end + 1))
 
     def _field(self, at: int, end: int) -> SourceBlock:
@@ -109,7 +108,7 @@ class _Reader:
         return SourceBlock("field", self._text(at, at + 1), lines or None, "\n" if lines else "")
 
     def _begins_block(self, line: str) -> bool:
-        """Return whether a line begins a block of its own, also right behind a paragraph."""
+        """Return whether a line begins a block even without a blank line before it."""
         if marker := MARKER.match(line):
             return not marker[2][0].isdigit() or marker[2][:-1] == "1"
         return bool(_HEADING.match(line) or _TAG.match(line) or _HTML.match(line) or _fence(line))
@@ -123,15 +122,15 @@ class _Reader:
             end += 1
             if _UNDERLINE.match(self._lines[end - 1]) and not first.lstrip().startswith((">", "|", "<")):
                 return SourceBlock("heading", self._text(at, end)), end
-        bare = first.lstrip()
+        stripped = first.lstrip()
         if depth == 0 and first.startswith(("    ", "\t")) and at > 0 and not self._lines[at - 1].strip():
             lines = _joined_lines(self._lines[at:end])
             return SourceBlock("code", "", lines), end
-        kind = "quote" if bare.startswith(">") else "literal" if bare.startswith("<") else "paragraph"
+        kind = "quote" if stripped.startswith(">") else "literal" if stripped.startswith("<") else "paragraph"
         return SourceBlock(kind, self._text(at, end)), end
 
-    def _of_lines(self, kind: str, at: int, end: int) -> SourceBlock:
-        """Make a block of the lines between an opening and a closing line."""
+    def _fenced_block(self, kind: str, at: int, end: int) -> SourceBlock:
+        """Return a block with the lines between an opening and a closing line as children."""
         inner = _joined_lines(self._lines[at + 1 : end])
         head, tail = self._text(at, at + 1), self._text(end, end + 1)
         return SourceBlock(kind, head, inner, "\n", "\n" if inner else "", tail)
@@ -144,9 +143,9 @@ class _Reader:
 
     def _tag(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
         first = at
-        while first < min(stop, at + _LONGEST_HEAD) and not _TAG_END.search(self._lines[first]):
+        while first < min(stop, at + _MAX_HEAD_LINES) and not _TAG_END.search(self._lines[first]):
             first += 1
-        if first >= min(stop, at + _LONGEST_HEAD) or (first == at and self._lines[at].count("{%") > 1):
+        if first >= min(stop, at + _MAX_HEAD_LINES) or (first == at and self._lines[at].count("{%") > 1):
             return self._paragraph(at, stop, depth)
         last = self._closings.get(at)
         if last is None or not first < last < stop:
@@ -159,7 +158,7 @@ class _Reader:
             return self._paragraph(at, stop, depth)
         if name == "details" and last > at and self._lines[last].strip().lower() == "</details>":
             first = next(
-                (n for n in range(at, min(last, at + _LONGEST_HEAD)) if "</summary>" in self._lines[n].lower()), at
+                (n for n in range(at, min(last, at + _MAX_HEAD_LINES)) if "</summary>" in self._lines[n].lower()), at
             )
             if first < last:
                 return self._container(at, first + 1, last, depth), last + 1
@@ -191,7 +190,7 @@ class _Reader:
         return SourceBlock("list", "", tuple(items)), end
 
     def _item(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Read an item with all that is indented more than its marker."""
+        """Read an item with all lines that are indented more than its marker."""
         indent = _indent(self._lines[at])
         head = self._fences[at] + 1 if at in self._fences else at + 1
         head = min(head, stop)
@@ -211,13 +210,12 @@ class _Reader:
 
 
 def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ...]:
-    """Make siblings of lines."""
     blocks = [SourceBlock(kind, line.removesuffix("\n"), gap="\n") for line in lines]
     return (*blocks[:-1], *(replace(block, gap=None) for block in blocks[-1:]))
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Divide a table of HTML into rows. It stays whole where it is nested, or has something else between its rows."""
+    """Return a table of HTML, divided into rows. A nested table, or one with text between its rows, stays undivided."""
     body = _BODY.search(text)
     start = body.end() if body else 0
     rows = row_ranges(text, start)
@@ -228,32 +226,38 @@ def _html_table(text: str) -> SourceBlock:
     if not body:
         between[0] = ""
         start = rows[0][0]
-    if any(each.strip() for each in between) or not all(cells(text[begin:end]) for begin, end in rows):
+    if any(fence_closers.strip() for fence_closers in between) or not all(
+        cells(text[begin:end]) for begin, end in rows
+    ):
         return SourceBlock("literal", text)
     gaps = [*between[1:], None]
-    made = tuple(SourceBlock("row", text[begin:end], gap=gap) for (begin, end), gap in zip(rows, gaps, strict=True))
-    return SourceBlock("table", text[:start], made, between[0], "", text[rows[-1][1] :])
+    row_blocks = tuple(
+        SourceBlock("row", text[begin:end], gap=gap) for (begin, end), gap in zip(rows, gaps, strict=True)
+    )
+    return SourceBlock("table", text[:start], row_blocks, between[0], "", text[rows[-1][1] :])
 
 
 def _fence(line: str) -> re.Match[str] | None:
-    """Return the mark that opens code on this line, and the text behind it."""
+    """Return a match for the fence that opens code on this line, with the text after it. None if there is none."""
     found = _FENCE.match(line)
     return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
 
 
 def _fences(lines: list[str]) -> dict[int, int]:
-    """Return the line that closes each fence, by the line that opens it. A fence that is never closed is left out."""
+    """Return the closing line of each fence by its opening line. Unclosed fences are left out."""
     closers: dict[str, list[tuple[int, int]]] = {"`": [], "~": []}
     for number, line in enumerate(lines):
-        if (bare := line.strip()) and bare[0] in closers and bare == bare[0] * len(bare):
-            closers[bare[0]].append((number, len(bare)))
+        if (stripped := line.strip()) and stripped[0] in closers and stripped == stripped[0] * len(stripped):
+            closers[stripped[0]].append((number, len(stripped)))
     found: dict[int, int] = {}
     at = 0
     while at < len(lines):
         marker = MARKER.match(lines[at])
         if fence := _fence(lines[at][marker.end() :] if marker else lines[at]):
-            each = closers[fence[1][0]]
-            after = (each[place] for place in range(bisect_left(each, (at + 1, 0)), len(each)))
+            fence_closers = closers[fence[1][0]]
+            after = (
+                fence_closers[place] for place in range(bisect_left(fence_closers, (at + 1, 0)), len(fence_closers))
+            )
             if (last := next((number for number, length in after if length >= len(fence[1])), None)) is not None:
                 found[at] = at = last
         at += 1
@@ -261,9 +265,9 @@ def _fences(lines: list[str]) -> dict[int, int]:
 
 
 def _closings(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
-    """Return the line that closes each tag of the platform or of HTML, by the line that opens it."""
+    """Return the closing line of each platform tag or HTML element by its opening line."""
     found: dict[int, int] = {}
-    opened: dict[str, list[int]] = {}
+    open_lines: dict[str, list[int]] = {}
     at = 0
     while at < len(lines):
         if at in fences:
@@ -273,16 +277,16 @@ def _closings(lines: list[str], fences: dict[int, int]) -> dict[int, int]:
         if tag := _TAG.match(line):
             name = tag[1]
             if not name.startswith("end"):
-                opened.setdefault("%" + name, []).append(at)
-            elif opened.get("%" + name[3:]):
-                found[opened["%" + name[3:]].pop()] = at
+                open_lines.setdefault("%" + name, []).append(at)
+            elif open_lines.get("%" + name[3:]):
+                found[open_lines["%" + name[3:]].pop()] = at
         elif "<" in line:
-            for each in _HTML_TAG.finditer(line):
-                name = each[2].lower()
-                if not each[1]:
-                    opened.setdefault(name, []).append(at)
-                elif opened.get(name):
-                    found[opened[name].pop()] = at
+            for fence_closers in _HTML_TAG.finditer(line):
+                name = fence_closers[2].lower()
+                if not fence_closers[1]:
+                    open_lines.setdefault(name, []).append(at)
+                elif open_lines.get(name):
+                    found[open_lines[name].pop()] = at
         at += 1
     return found
 

@@ -1,4 +1,4 @@
-"""Another wording of a block that a comment suggests: a fence in it with the word `suggestion`. Pure."""
+"""Suggested changes in comments: code fences with the language `suggestion`. Pure."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TICKS = re.compile(r"`+")
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A suggested wording, and where its fence stands in the comment: first line, and the line after its last."""
+    """A suggested text, and the lines of its fence in the comment: the first line, and the line after the last."""
 
     text: str
     lines: tuple[int, int]
 
 
-def suggestions(comment: str) -> tuple[Suggestion, ...]:
-    """What a comment suggests. What stands in another fence is no suggestion."""
+def find_suggestions(comment: str) -> tuple[Suggestion, ...]:
+    """Return the suggestions in a comment. A suggestion inside another fence does not count."""
     return tuple(_fences(comment.split("\n"))) if "suggestion" in comment else ()
 
 
@@ -48,75 +48,69 @@ def _fences(lines: list[str]) -> Iterator[Suggestion]:
 
 
 def fence(text: str, language: str = "") -> str:
-    """`text` in a fence that nothing in it ends."""
+    """Return `text` in a code fence that is longer than any fence in the text."""
     longest = max((len(each) for each in _TICKS.findall(text)), default=0)
     ticks = "`" * max(3, longest + 1)
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
 def suggestion_fence(source: str) -> str:
-    """`source` as a suggestion."""
+    """Return `source` as a suggestion for a comment."""
     return f"{fence(source, 'suggestion')}\n"
 
 
 def find_block_source(page: str, key: str) -> str | None:
-    """The lines of the block called `key`, as they are written. None where it is not there, or its lines are not known."""
+    """Return the source lines of the block with `key`. None if the block does not exist or its lines are unknown."""
     blocks = _sources_by_key(page)
     return blocks[key][1] if key in blocks else None
 
 
 @dataclass(frozen=True)
 class AppliedSuggestion:
-    """A page with a suggestion in it, or why it was not put in."""
+    """The page after applying a suggestion, or the reason why it was not applied."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same`: the page says so already. `changed`: the block is not as it was when it was suggested, or gone."""
+    """`same`: the page already has the suggested text. `changed`: the block was edited or deleted since."""
     text: str
 
 
 def apply_suggestion(page: str, key: str, was: str | None, wanted: str) -> AppliedSuggestion:
-    """`page` with `wanted` in the place of the block called `key`, which said `was` when that was suggested.
+    """Return `page` with the block `key` replaced by `wanted`. `was` is the source of the block when the suggestion
+    was made.
 
-    Nothing is written over that says anything else than `was`. Where it stands elsewhere by now, and only there, it is
-    found by its lines.
-    """
+    Only text equal to `was` is replaced. If the block was moved, it is found by its lines, unless several blocks have
+    the same."""
     blocks = _sources_by_key(page)
-    here = blocks.get(key)
-    if was is not None and (here is None or here[1] != was):
-        alike = {lines: said for lines, said in blocks.values() if said == was}
-        here = next(iter(alike.items())) if len(alike) == 1 else None
-    if here is None or was is None:
-        # By its lines: what is suggested may hold a tag that takes in all that follows, and is no block of its own then.
-        says_so = wanted.strip() != "" and f"\n{wanted.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
-        return AppliedSuggestion("same" if says_so else "changed", page)
-    if here[1] == wanted.strip("\n"):
+    target = blocks.get(key)
+    if was is not None and (target is None or target[1] != was):
+        equal_blocks = {lines: source for lines, source in blocks.values() if source == was}
+        target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
+    if target is None or was is None:
+        # Compare by lines: the suggested text can contain a tag that also encloses the blocks after it.
+        has_text = wanted.strip() != "" and f"\n{wanted.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
+        return AppliedSuggestion("same" if has_text else "changed", page)
+    if target[1] == wanted.strip("\n"):
         return AppliedSuggestion("same", page)
-    (first, last), lines = here[0], page.split("\n")
+    (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
     new = [line.removesuffix("\r") + end for line in wanted.split("\n")] if wanted.strip() else []
-    if not new:  # with it goes the blank line before the next
+    if not new:  # The blank lines after a deleted block are deleted too.
         while last < len(lines) and not lines[last].strip():
             last += 1
     return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
 
 
 def with_conflict_markers(page: str, key: str, wanted: str) -> str:
-    """Return `page` with the block `key` and `wanted` between conflict markers. If the block no longer exists, they are at
-    the end of the page."""
+    """Return `page` with the block `key` and `wanted` between conflict markers. If the block no longer exists, they
+    are at the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
-    marked = [
-        "<<<<<<< current text",
-        *lines[first:last],
-        "=======",
-        *wanted.split("\n"),
-        ">>>>>>> suggested change",
-    ]
+    marked = ["<<<<<<< current text", *lines[first:last], "=======", *wanted.split("\n"), ">>>>>>> suggested change"]
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 
 
 def block_source(source: str, block: Block) -> str:
-    """The lines of a block of a page whose source is this."""
+    """Return the source lines of a block in the source of its page."""
     lines = source.split("\n")[block.lines[0] : block.lines[1]]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -124,12 +118,11 @@ def block_source(source: str, block: Block) -> str:
 
 
 def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
-    """The lines of each block, by its key, and what stands in them."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and only who applies one needs it
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only needed to apply a suggestion
 
     document, lines = parse(page), page.split("\n")
     if document.source.count("\n") + 1 != len(lines):
-        return {}  # it has ends of lines of its own kind: which line is which is not known
+        return {}  # Other line separators make the line numbers unusable.
     found = {}
     for block in document.walk():
         first, last = block.lines
@@ -141,19 +134,19 @@ def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
 
 
 class UnknownBlock(LookupError):
-    """No block of either text has that key."""
+    """Raised if neither text has a block with the key."""
 
 
 def revert_blocks(then: str, now: str, keys: set[str]) -> str:
-    """`now` with the blocks called `keys`, in either text, as they were `then`.
+    """Return `now` with the blocks `keys`, from either text, reverted to their source in `then`.
 
-    Keys are those of `parse`. Lines that changed together are put back together. Raises UnknownBlock.
+    Keys are block keys of `parse`. Lines that changed together are reverted together. Raises UnknownBlock.
     """
-    known = _ranges(then), _ranges(now)
+    ranges_by_key = _ranges(then), _ranges(now)
     for key in sorted(keys):
-        if not any(key in ranges for ranges in known):
+        if not any(key in ranges for ranges in ranges_by_key):
             raise UnknownBlock(key)
-    wanted_then, wanted_now = ([ranges[key] for key in keys if key in ranges] for ranges in known)
+    wanted_then, wanted_now = ([ranges[key] for key in keys if key in ranges] for ranges in ranges_by_key)
     old, lines = then.split("\n"), now.split("\n")
     result: list[str] = []
     for each in diff_ranges(lines, old, landmarks=True):
@@ -163,7 +156,7 @@ def revert_blocks(then: str, now: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    # Parsing brings markdown-it with it: only this use of an edit needs that.
+    # lazy: the parser, 30 ms, only needed to revert blocks
     from octavo.documents.parse import parse
 
     return {block.key: block.lines for block in parse(markdown).walk()}

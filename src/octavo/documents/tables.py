@@ -1,4 +1,4 @@
-"""Tables and cards, written with pipes or in HTML."""
+"""Reads tables and cards, written with pipes or in HTML."""
 
 from __future__ import annotations
 
@@ -9,36 +9,32 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from octavo.documents.blocks import Column, Run, plain_text
+from octavo.documents.blocks import Run, TableColumn, plain_text
 from octavo.documents.html import Element, HtmlToken, html_tokens
 from octavo.documents.inline import RunBuilder, runs_of_tokens
 from octavo.documents.open_blocks import DraftBlock
 
 _ALIGN = re.compile(r"text-align:\s*(\w+)")
-_ROLES = {
-    "data-card-target": "target",
-    "data-card-cover": "cover",
-    "data-card-cover-dark": "cover-dark",
-}
+_ROLES = {"data-card-target": "target", "data-card-cover": "cover", "data-card-cover-dark": "cover-dark"}
 _FLAGS = {
     False: {"header_hidden": "data-header-hidden", "header_sticky": "data-header-sticky", "search": "data-search"},
     True: {"titles_hidden": "data-column-title-hidden"},
 }
-"""What tables, and cards, may say of themselves."""
+"""Attributes of tables, and of cards, by their name in HTML."""
 _FENCE = "```"
 _CHECKED = {"true": True, "false": False, "1": True, "0": False, "": False}
 
 
 def pipe_table(tokens: Sequence[Token]) -> DraftBlock:
-    """The table whose tokens these are, from its opening to its closing one."""
-    columns: list[Column] = []
+    """Return the table for the tokens from `table_open` to `table_close`."""
+    columns: list[TableColumn] = []
     table = DraftBlock("table")
     for token in tokens:
         first, last = token.map or (0, 0)
         if token.type == "tr_open" and columns:
             table.children.append(DraftBlock("row", first=first, last=last))
         elif token.type == "th_open":
-            columns.append(Column(align=_alignment(str(token.attrs.get("style", "")))))
+            columns.append(TableColumn(align=_alignment(str(token.attrs.get("style", "")))))
         elif token.type == "td_open":
             row = table.children[-1]
             row.children.append(DraftBlock("cell", first=row.first, last=row.last))
@@ -59,11 +55,11 @@ class _Cell:
     element: Element
     line: int
     last: int
-    ink: RunBuilder = field(default_factory=RunBuilder)
+    builder: RunBuilder = field(default_factory=RunBuilder)
 
 
 class HtmlTable:
-    """A table in HTML, read piece by piece."""
+    """A table in HTML, read token by token."""
 
     def __init__(self, raw: str, line: int) -> None:
         self._table: Element | None = None
@@ -74,60 +70,62 @@ class HtmlTable:
         self._options: dict[int, dict[str, str]] = {}
         self._caption: RunBuilder | None = None
         self._depth = 0
-        counted = 0
+        counted_to = 0
         for piece in html_tokens(raw):
-            line += raw.count("\n", counted, piece.start)
-            counted = piece.start
+            line += raw.count("\n", counted_to, piece.start)
+            counted_to = piece.start
             self._read(piece, line)
             if self._cell:
                 self._cell.last = line + 1 + raw.count("\n", piece.start, piece.end)
-        self.last = line + 1 + raw.count("\n", counted)
-        """The line after its last."""
+        self.last = line + 1 + raw.count("\n", counted_to)
+        """The line after the last line of the table."""
 
     def draft(self) -> DraftBlock:
-        """The table, or the cards, as a block."""
+        """Return the table or the cards as a block."""
         attrs = self._table.attrs if self._table else {}
-        cards = attrs.get("data-view") == "cards"
-        head = self._rows[0] if self._head_rows or _all_heads(self._rows) else []
+        is_cards = attrs.get("data-view") == "cards"
+        head = self._rows[0] if self._head_rows or _is_header(self._rows) else []
         body = self._rows[1:] if head else self._rows
         width = max((len(row) for row in self._rows), default=0)
         columns = tuple(self._column(head, index) for index in range(max(len(head), width)))
-        table = DraftBlock("cards" if cards else "table", {"columns": columns}, last=self.last)
+        table = DraftBlock("cards" if is_cards else "table", {"columns": columns}, last=self.last)
         if attrs.get("data-full-width") == "true":
             table.attrs["full_width"] = True
-        if cards:
+        if is_cards:
             table.attrs["size"] = "large" if attrs.get("data-card-size") == "large" else "medium"
         elif not any(plain_text(column.title).strip() for column in columns):
             table.attrs["header_hidden"] = True
         table.attrs |= {
-            name: True for name, given in _FLAGS[cards].items() if given in attrs and attrs[given] != "false"
+            name: True
+            for name, attribute in _FLAGS[is_cards].items()
+            if attribute in attrs and attrs[attribute] != "false"
         }
         for index, row in enumerate(body, start=1 if head else 0):
-            drafted = _card(row, columns) if cards else DraftBlock("row", children=_cells(row, columns))
-            drafted.first, drafted.last = (row[0].line, row[-1].last) if row else (0, 0)
+            row_draft = _card(row, columns) if is_cards else DraftBlock("row", children=_cells(row, columns))
+            row_draft.first, row_draft.last = (row[0].line, row[-1].last) if row else (0, 0)
             if index < self._head_rows:
-                drafted.attrs["head"] = True
+                row_draft.attrs["head"] = True
             if row:
-                table.children.append(drafted)
+                table.children.append(row_draft)
         return table
 
-    def loose(self) -> tuple[Run, ...]:
-        """The caption and words between cells, which stand nowhere."""
+    def outside_text(self) -> tuple[Run, ...]:
+        """Return the caption and text between cells, which belongs to no cell."""
         return self._caption.take() if self._caption else ()
 
     def _read(self, piece: HtmlToken, line: int) -> None:
         element = piece.element
         if element is None:
             if self._cell:
-                _cell_text(self._cell.ink, piece.text)
+                _cell_text(self._cell.builder, piece.text)
             elif piece.text.strip():
-                self._loose_text(piece.text)
+                self._add_outside_text(piece.text)
         elif element.name == "table":
             self._depth += -1 if element.closing else 1
             if self._table is None:
                 self._table = element
             elif self._cell and not element.closing:
-                self._cell.ink.line_break()
+                self._cell.builder.line_break()
         elif self._depth > 1 and self._cell:
             self._read_nested(element)
         elif element.name in ("thead", "tbody", "tfoot"):
@@ -143,7 +141,7 @@ class HtmlTable:
             options = self._options.setdefault(len(self._rows[-1]) - 1, {})
             options[element.attrs.get("value", "")] = element.attrs.get("label", "")
         elif self._cell:
-            self._cell.ink.element(element)
+            self._cell.builder.element(element)
         elif self._caption and element.name != "caption":
             self._caption.element(element)
 
@@ -156,29 +154,29 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, element: Element) -> None:
-        """A table in a cell: its rows become lines, its cells are divided by bars."""
+        """Add the text of a nested table to the cell: a line for each row, with bars between the cells."""
         if self._cell is None:
             return
         if element.name not in ("tr", "td", "th"):
-            self._cell.ink.element(element)
+            self._cell.builder.element(element)
         elif not element.closing and element.name == "tr":
-            self._cell.ink.line_break()
+            self._cell.builder.line_break()
         elif not element.closing:
-            self._cell.ink.text(" | ")
+            self._cell.builder.text(" | ")
 
-    def _loose_text(self, text: str) -> None:
+    def _add_outside_text(self, text: str) -> None:
         self._caption = self._caption or RunBuilder()
         self._caption.html_text(text)
 
-    def _column(self, head: list[_Cell], index: int) -> Column:
+    def _column(self, head: list[_Cell], index: int) -> TableColumn:
         if index >= len(head):
-            return Column()
+            return TableColumn()
         cell, attrs = head[index], head[index].element.attrs
         width = attrs.get("width", "").removesuffix("px").partition(".")[0]
         limit = attrs.get("data-max", "")
         options = self._options.get(index, {})
-        return Column(
-            title=cell.ink.take(),
+        return TableColumn(
+            title=cell.builder.take(),
             type=attrs.get("data-type") or ("select" if options else "text"),
             align=attrs.get("align") or _alignment(attrs.get("style", "")),
             width=int(width) if width.isdecimal() and len(width) < 6 else None,
@@ -194,43 +192,43 @@ def _is_fence(line: str) -> bool:
     return mark.startswith(_FENCE) and "`" not in mark.lstrip("`")
 
 
-def _cell_text(ink: RunBuilder, text: str) -> None:
-    """Write words of a cell. Fences of markdown, which some write in cells, hold lines of code."""
+def _cell_text(builder: RunBuilder, text: str) -> None:
+    """Add text to a cell. Markdown fences in it, which some authors write, become lines of code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
-        ink.html_text(text)
+        builder.html_text(text)
         return
-    code = False
+    is_code = False
     prose: list[str] = []
     for line in text.split("\n"):
         if _is_fence(line):
-            code = not code
-            if code and " ".join(prose).strip():
-                ink.html_text(" ".join(prose).rstrip())
+            is_code = not is_code
+            if is_code and " ".join(prose).strip():
+                builder.html_text(" ".join(prose).rstrip())
             prose = []
-        elif code:
-            if ink.runs and ink.runs[-1].kind != "break":
-                ink.line_break()
-            ink.push("code")
-            ink.special("code", line)
-            ink.pop("code")
+        elif is_code:
+            if builder.runs and builder.runs[-1].kind != "break":
+                builder.line_break()
+            builder.push("code")
+            builder.special("code", line)
+            builder.pop("code")
         else:
             prose.append(line)
     if " ".join(prose).strip():
-        ink.line_break()
-        ink.html_text(" ".join(prose))
+        builder.line_break()
+        builder.html_text(" ".join(prose))
 
 
-def _all_heads(rows: list[list[_Cell]]) -> bool:
+def _is_header(rows: list[list[_Cell]]) -> bool:
     return bool(rows and rows[0]) and all(cell.element.name == "th" for cell in rows[0])
 
 
-def _cells(row: list[_Cell], columns: Sequence[Column]) -> list[DraftBlock]:
+def _cells(row: list[_Cell], columns: Sequence[TableColumn]) -> list[DraftBlock]:
     return [_cell(cell, columns[index]) for index, cell in enumerate(row)]
 
 
-def _cell(cell: _Cell, column: Column) -> DraftBlock:
-    runs = cell.ink.take()
+def _cell(cell: _Cell, column: TableColumn) -> DraftBlock:
+    runs = cell.builder.take()
     draft = DraftBlock("cell", runs=runs, first=cell.line, last=cell.last)
     text = plain_text(runs).strip().lower()
     if column.type == "checkbox" and text in _CHECKED:
@@ -244,16 +242,16 @@ def _cell(cell: _Cell, column: Column) -> DraftBlock:
     return draft
 
 
-def _card(row: list[_Cell], columns: Sequence[Column]) -> DraftBlock:
+def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
     card = DraftBlock("card", children=_cells(row, columns))
     for column, cell in zip(columns, card.children, strict=False):
-        if column.role and (address := _address(cell.runs)):
+        if column.role and (address := _target(cell.runs)):
             card.attrs[column.role.replace("-", "_")] = address
     return card
 
 
-def _address(runs: tuple[Run, ...]) -> str | None:
-    """Where a cell leads: its link or image, or its own words."""
+def _target(runs: tuple[Run, ...]) -> str | None:
+    """Return the target of a cell: the URL of its image or link, or else its text. None if the cell is empty."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

@@ -1,4 +1,4 @@
-"""What the tags of platform markdown mean: from a tag to the block it begins."""
+"""Converts platform tags to the blocks that they begin."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tags import Tag
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
-"""Tags that stand in a tag of their own."""
+"""Tags that must be inside a parent tag, with the parent."""
 
 ALWAYS_OPEN = frozenset(
     {"hint", "tabs", "tab", "stepper", "step", "columns", "column", "updates", "update", "if", "code"}
 )
-"""Tags that take what follows even when they are never closed."""
+"""Tags that contain the following blocks even if they are never closed."""
 
 BRANCHES = frozenset({"else", "elseif", "elif"})
 
@@ -25,7 +25,7 @@ _METHOD_SECTIONS = "api-method-"
 
 
 def is_known_tag(name: str) -> bool:
-    """Whether the platform has a tag of that name."""
+    """Return whether the platform has a tag with that name."""
     return (
         name in _READERS
         or name in BRANCHES
@@ -35,7 +35,7 @@ def is_known_tag(name: str) -> bool:
 
 
 def block_of_tag(tag: Tag) -> DraftBlock:
-    """The block that `tag` begins."""
+    """Return the block that begins with `tag`."""
     if tag.name.startswith("@"):
         return _integration(tag)
     if tag.name.startswith(_METHOD_SECTIONS):
@@ -45,23 +45,23 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 
 
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
-    """Make the tree ready for a tag that stands in a tag of its own, such as a tab."""
+    """Prepare the tree for a tag that needs a parent: close an open sibling, and open the parent if it is missing."""
     parent = PARENTS[tag.name]
-    if tree.sibling_open(tag.name, parent):
-        tree.note(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
+    if tree.has_open_sibling(tag.name, parent):
+        tree.report(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:
-        tree.note(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")
+        tree.report(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")
         tree.open(f"tag:{parent}", DraftBlock(parent, first=line))
 
 
 def _texts(tag: Tag, **names: str) -> dict[str, Any]:
-    """The attributes the tag has, under the names of blocks."""
+    """Return the text arguments of a tag. `names` maps attributes of blocks to arguments."""
     return {ours: tag.arguments[theirs] for ours, theirs in names.items() if tag.arguments.get(theirs)}
 
 
 def _flags(tag: Tag, **names: str) -> dict[str, Any]:
-    """The attributes that say yes or no, where they are given."""
+    """Return the boolean arguments of a tag. `names` maps attributes of blocks to arguments."""
     return {
         ours: tag.arguments.get(theirs, "true").lower() not in ("false", "0", "no")
         for ours, theirs in names.items()
@@ -70,7 +70,7 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
 
 
 def _first_word(tag: Tag, *names: str) -> str:
-    """A value that older markdown writes without a key."""
+    """Return an argument that older Markdown writes without a name. Empty if it is missing."""
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 
@@ -100,7 +100,7 @@ def _updates(tag: Tag) -> DraftBlock:
 
 
 def _expandable(tag: Tag) -> DraftBlock:
-    """What `<details>` is, as people write it who take the platform to have a tag for it."""
+    """Return an expandable for a tag that the platform does not have, but some authors use."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
     return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())

@@ -1,4 +1,4 @@
-"""Which tags have an end of their own, as far as that is known while a page is read."""
+"""Splits a page into top-level blocks of parser tokens, part by part, and finds which tags are closed."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from octavo.documents.tag_blocks import ALWAYS_OPEN
 from octavo.documents.tags import Tag, TagScanner
 
 _MAX_DISTANCE = 60
-"""A tag that may go without an end is taken to have one only if it comes within so many tokens."""
+"""Maximum distance in tokens between a tag with an optional end tag and its end tag."""
 
 _OPTIONAL_END = frozenset({"embed", "file", "content-ref", "page-ref"})
 _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
 class ClosedTags:
-    """The tags of one source that are closed, found in order."""
+    """The tags of a source that have an end tag, as far as the tokens were added."""
 
     def __init__(self, source: str) -> None:
         self._last: dict[str, int] = {}
@@ -47,124 +47,124 @@ class ClosedTags:
         self._open: dict[str, list[tuple[int, Tag]]] = {}
         self._count = 0
 
-    def has(self, tag: Tag) -> bool:
-        """Whether a tag has an end."""
+    def is_closed(self, tag: Tag) -> bool:
+        """Return whether a tag has an end tag."""
         return id(tag) in self._closed
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Look for tags in what comes next."""
+        """Read the tags in the next tokens."""
         for index, token in enumerate(tokens, self._count):
             for each in token.children or () if token.type == "inline" else (token,):
                 if each.type == "platform_tag":
-                    self._see(each.meta["tag"], index)
+                    self._add_tag(each.meta["tag"], index)
         self._count += len(tokens)
 
-    def _see(self, tag: Tag, index: int) -> None:
+    def _add_tag(self, tag: Tag, index: int) -> None:
         if not tag.closes:
             if tag.name not in ALWAYS_OPEN:
                 self._open.setdefault(tag.name, []).append((index, tag))
-        elif opened := self._open.get(tag.closes):
-            begun, closed = opened.pop()
-            if index - begun <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
+        elif open_tags := self._open.get(tag.closes):
+            open_notes, closed = open_tags.pop()
+            if index - open_notes <= _MAX_DISTANCE or tag.closes not in _OPTIONAL_END:
                 self._closed[id(closed)] = closed
 
     def first_open(self, position: int) -> int | None:
-        """The number of the first token with a tag that may still be closed by what comes after `position`."""
-        waiting: list[int] = []
-        for name, opened in self._open.items():
-            if opened and self._last.get(name, -1) >= position:
+        """Return the index of the first token with a tag that may still be closed. None if there is none."""
+        candidates: list[int] = []
+        for name, open_tags in self._open.items():
+            if open_tags and self._last.get(name, -1) >= position:
                 if name not in _OPTIONAL_END:
-                    waiting.append(opened[0][0])
+                    candidates.append(open_tags[0][0])
                 else:
                     near = takewhile(
-                        lambda index: self._count - index <= _MAX_DISTANCE, (index for index, _ in reversed(opened))
+                        lambda index: self._count - index <= _MAX_DISTANCE, (index for index, _ in reversed(open_tags))
                     )
-                    waiting += list(near)[-1:]
-        return min(waiting, default=None)
+                    candidates += list(near)[-1:]
+        return min(candidates, default=None)
 
 
 SLICE_LENGTH = 3000
-"""Characters read at a time. A block that goes on beyond them is read again, with as much again."""
+"""Number of characters parsed at a time. A longer block is parsed again with twice as many."""
 
 FENCE_ESCAPE = "\U0010f7e5"
-"""Stands in a source before a fence that begins and ends nothing. What is read has none."""
+"""Marks a fence in the source that is part of the code. Removed from the parsed text."""
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""What is behind a backslash comes first: it begins nothing. To look from each of a thousand such brackets for the end of a
-label that has none takes for ever."""
+"""An escaped character comes first, because an escaped bracket begins no label. Searching for the end of a label from
+each of a thousand such brackets would take too long."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Characters before a definition that are looked at: what goes on further may stand before one."""
+"""Number of characters before a definition that are checked. A longer prefix counts as a match."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
 
 class TopLevelBlock(NamedTuple):
-    """The tokens of one block of the top level, and where it ends in the source."""
+    """The tokens of a top-level block, and its end in the source."""
 
     tokens: list[Token]
     end: int
 
 
 class _Window:
-    """A stretch of the source, as the rules of the parser see it. They look for ends in all of the source, so that
-    what they find is what they would have found reading the whole."""
+    """A part of the source, as the parser rules see it. Searches for closing text use the whole source, so the results
+    are the same as if the whole source was parsed."""
 
     def __init__(
-        self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, looks: int
+        self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
     ) -> None:
         self.tags, self.finder = tags, finder
         self.start, self.length, self.source_length = start, length, source_length
-        self.looks = looks
-        """How often lines may still be looked at."""
-        self.is_short = False
-        """Whether something goes on beyond the window: what was read of it is wrong."""
+        self.line_visits = line_visits
+        """Number of line visits left before the page counts as too large."""
+        self.is_incomplete = False
+        """Whether a block continues after the window, so that its tokens are wrong."""
 
     def look(self) -> None:
-        """Count a look at a line."""
-        self.looks -= 1
-        if self.looks < 0:
+        """Count a visit of a line. Raises BlockTooLarge if the limit is reached."""
+        self.line_visits -= 1
+        if self.line_visits < 0:
             raise BlockTooLarge
 
     def at(self, position: int) -> Tag | None:
-        """As `TagScanner.at`."""
+        """Return the tag at `position`, like `TagScanner.at`, with positions in the window."""
         tag = self.tags.at(self.start + position)
-        return None if tag is None else tag._replace(end=self._here(tag.end))
+        return None if tag is None else tag._replace(end=self._to_window(tag.end))
 
-    def after(self, sought: str, position: int) -> int:
-        """As `Finder.after`."""
-        return self._found(self.finder.after(sought, self.start + position))
+    def after(self, text: str, position: int) -> int:
+        """Return the next position of `text`, like `TextFinder.after`, with positions in the window."""
+        return self._to_window_end(self.finder.after(text, self.start + position))
 
     def end_of(self, name: str, start: int) -> tuple[int, int]:
-        """As `Finder.end_of`."""
+        """Return the end positions of an element, like `TextFinder.end_of`, with positions in the window."""
         inner, outer = self.finder.end_of(name, self.start + start)
-        return self._found(inner), self._found(outer)
+        return self._to_window_end(inner), self._to_window_end(outer)
 
-    def _found(self, place: int) -> int:
-        return self.length if place == self.source_length else self._here(place)
+    def _to_window_end(self, place: int) -> int:
+        return self.length if place == self.source_length else self._to_window(place)
 
-    def _here(self, place: int) -> int:
-        self.is_short = self.is_short or place >= self.start + self.length
+    def _to_window(self, place: int) -> int:
+        self.is_incomplete = self.is_incomplete or place >= self.start + self.length
         return min(place - self.start, self.length)
 
 
 class _BlockState(StateBlock):
-    """The block parser at work, as long as a block has no more parts than are laid out."""
+    """A block parser that fails for a block with too many tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
-        """Add a token."""
+        """Add a token. Raises BlockTooLarge if the limit is reached."""
         if len(self.tokens) >= MAX_BLOCK_PARTS:
             raise BlockTooLarge
         return super().push(ttype, tag, nesting)
 
 
 class _InlineState(StateInline):
-    """The parser of words at work."""
+    """An inline parser with better support for Chinese, Japanese and Korean."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
-        """What marks at a place may do."""
+        """Return what the marks at `start` can do."""
         scanned = super().scanDelims(start, canSplitWord)
         if not canSplitWord or (scanned.can_open and scanned.can_close):
             return scanned
@@ -172,7 +172,7 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """What is defined once stays as it is: a stretch may be read twice."""
+    """Definitions that keep their first value, because a part of the source can be parsed twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -180,15 +180,15 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """The blocks of a source, in order (`blocks`, to be gone through to the end)."""
+    """The top-level blocks of a source. Read `blocks` to the end before `rest` or `diagnostics`."""
 
-    def __init__(self, source: str, stretch: int, most: int) -> None:
-        """`most`: about how many parts are read."""
-        self._source, self._stretch, self._most = source, stretch, most
-        self._looks = max(MAX_LINE_VISITS, len(source) // 10)
+    def __init__(self, source: str, slice_length: int, max_parts: int) -> None:
+        """Parse `source` in parts of about `slice_length` characters, and stop after about `max_parts` tokens."""
+        self._source, self._slice_length, self._max_parts = source, slice_length, max_parts
+        self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
-        """Where the page goes on that is too much to be laid out. Known at the end."""
+        """Position from which the page is too large to parse. Known after `blocks` ended."""
         self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}
@@ -199,28 +199,30 @@ class TokenStream:
         }
         self._notes: list[Token] = []
         self._definitions = dict(_definitions(source))
-        """Where the last of what looks like a definition of each name ends."""
+        """End of the last possible definition of each label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
-        """The blocks."""
-        at = line = taken = 0
-        while at < len(self._source) and taken < self._most:
+        """Yield the blocks in source order."""
+        at = line = part_count = 0
+        while at < len(self._source) and part_count < self._max_parts:
             try:
-                blocks, end, end_line = self._stretch_from(at, line, self.diagnostics)
+                blocks, end, end_line = self._next_blocks(at, line, self.diagnostics)
             except BlockTooLarge:
                 break
-            if self._definitions and any(self._is_told_after(end, token) for tokens, _ in blocks for token in tokens):
+            if self._definitions and any(
+                self._may_be_defined_after(end, token) for tokens, _ in blocks for token in tokens
+            ):
                 self._read_definitions(end, end_line)
             for tokens, block_end in blocks:
                 for token in tokens:
                     token.content = token.content.replace(FENCE_ESCAPE, "")
                     if token.type == "inline":
                         self._read_words(token)
-                        taken += count_parts(token.children or ())
+                        part_count += count_parts(token.children or ())
                         text_join(StateCore("", parser(), self._env, [token]))
-                taken += count_parts(tokens)
-                if kept := self._without_notes(tokens):
-                    yield TopLevelBlock(kept, block_end)
+                part_count += count_parts(tokens)
+                if remaining := self._without_notes(tokens):
+                    yield TopLevelBlock(remaining, block_end)
             at, line = end, end_line
         self.rest = min(at, len(self._source))
         if self._notes or self._footnotes["list"]:
@@ -244,28 +246,26 @@ class TokenStream:
             for rule in parser().inline.ruler2.getRules(""):
                 rule(state)
 
-    def _is_told_after(self, end: int, token: Token) -> bool:
-        """Whether what words of `token` lead to may be said after a place in the source."""
+    def _may_be_defined_after(self, end: int, token: Token) -> bool:
+        """Return whether a label in `token` may be defined after a position in the source."""
         labels = _LABEL.findall(token.content) if "[" in token.content else ()
         return any(self._definitions.get(_normalized_label(label), -1) > end for label in labels if label)
 
     def _read_definitions(self, at: int, line: int) -> None:
-        """Read on for what is defined further down."""
-        taken, last = 0, max(self._definitions.values())
-        while at < last and taken < self._most // 2:
+        part_count, last = 0, max(self._definitions.values())
+        while at < last and part_count < self._max_parts // 2:
             try:
-                blocks, at, line = self._stretch_from(at, line, [])
+                blocks, at, line = self._next_blocks(at, line, [])
             except BlockTooLarge:
                 break
-            taken += sum(count_parts(tokens) for tokens, _ in blocks)
+            part_count += sum(count_parts(tokens) for tokens, _ in blocks)
         self._definitions.clear()
 
-    def _stretch_from(
+    def _next_blocks(
         self, at: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """The blocks that begin at a position and line, each with its end, as many as are read at a time; where the
-        next one begins."""
-        size = self._stretch
+        """Return the next blocks with their ends, and the position and line of the block after them."""
+        size = self._slice_length
         while True:
             blank = _BLANK_LINES.search(self._source, min(len(self._source), at + size))
             end = blank.end() if blank else len(self._source)
@@ -277,77 +277,79 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """The blocks in a stretch of the source that are whole in it, and how many characters and lines they take."""
+        """Return the complete blocks in a part of the source, and the number of characters and lines they take."""
         source, env = self._source[start:end], self._env
-        window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._looks)
+        window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
-        said: list[Diagnostic] = []
-        env["diagnostics"] = said
+        found_diagnostics: list[Diagnostic] = []
+        env["diagnostics"] = found_diagnostics
         state = _BlockState(source, parser(), env, [])
         rules = parser().block.ruler.getRules("")
         blocks: list[tuple[list[Token], int]] = []
         at = state.skipEmptyLines(0)
-        done = taken = 0
+        end_line_number = part_count = 0
         while at < state.lineMax:
-            defined = len(env["references"]), len(self._footnotes["refs"])
+            definition_counts = len(env["references"]), len(self._footnotes["refs"])
             state.tokens, state.line = [], at
             is_too_much = False
             try:
                 any(rule(state, at, state.lineMax, False) for rule in rules)
             except BlockTooLarge:
                 is_too_much = True
-            self._looks = window.looks
+            self._line_visits = window.line_visits
             following = state.skipEmptyLines(state.line)
-            taken += count_parts(state.tokens)
+            part_count += count_parts(state.tokens)
             if (
                 is_too_much
-                or (blocks and taken > MAX_BLOCK_PARTS // 4)
-                or (end < len(self._source) and (window.is_short or following >= state.lineMax))
+                or (blocks and part_count > MAX_BLOCK_PARTS // 4)
+                or (end < len(self._source) and (window.is_incomplete or following >= state.lineMax))
             ):
-                for known, count in zip((env["references"], self._footnotes["refs"]), defined, strict=True):
+                for known, count in zip((env["references"], self._footnotes["refs"]), definition_counts, strict=True):
                     while len(known) > count:
                         known.popitem()
                 if is_too_much and not blocks:
                     raise BlockTooLarge
                 break
-            at = done = following
+            at = end_line_number = following
             for token in state.tokens:
                 if token.map:
                     token.map = [token.map[0] + first, token.map[1] + first]
             blocks.append((state.tokens, start + min(len(source), state.eMarks[state.line - 1])))
         else:
-            done = state.lineMax
-        diagnostics += [each._replace(line=each.line + first) for each in said if each.line < done]
-        if done >= state.lineMax:
+            end_line_number = state.lineMax
+        diagnostics += [
+            each._replace(line=each.line + first) for each in found_diagnostics if each.line < end_line_number
+        ]
+        if end_line_number >= state.lineMax:
             return blocks, len(source), source.count("\n")
-        return blocks, state.bMarks[done] if blocks else 0, done
+        return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Where formulas may end in a stretch, and the first place after it."""
+        """Return the positions in the window where formulas can end, and the first one after the window."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [place - start for place in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """The tokens without the definitions of footnotes, which are kept for the end: one that stands in another after
-        all that is in it, for the plugin knows none within another."""
+        """Return the tokens without footnote definitions, which are put at the end. Nested footnotes are moved out of
+        their parent, because the plugin does not support nesting."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
-        kept: list[Token] = []
-        begun: list[list[Token]] = []
-        within: list[str] = []
+        remaining: list[Token] = []
+        open_notes: list[list[Token]] = []
+        open_labels: list[str] = []
         for token in tokens:
             if token.type == "footnote_reference_open":
-                within.append(token.meta["label"])
-                if within[-1] in within[:-1]:
-                    continue  # its words are more of the same
-                begun.append([])
+                open_labels.append(token.meta["label"])
+                if open_labels[-1] in open_labels[:-1]:
+                    continue  # A repeated label continues the definition around it.
+                open_notes.append([])
             elif token.type == "footnote_reference_close":
-                if within.pop() in within:
+                if open_labels.pop() in open_labels:
                     continue
-                self._notes += [*begun.pop(), token]
+                self._notes += [*open_notes.pop(), token]
                 continue
-            (begun[-1] if begun else kept).append(token)
-        return kept
+            (open_notes[-1] if open_notes else remaining).append(token)
+        return remaining
 
 
 def _definitions(source: str) -> Iterator[tuple[str, int]]:
@@ -359,12 +361,12 @@ def _definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """What a definition is known by. Its label may go over lines of a quote."""
+    """Return the key of a definition. A label can span several lines of a quote."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 
 class _Markdown(MarkdownIt):
-    """Addresses stay as they are written. Where a link may lead is decided when it is followed."""
+    """A parser that leaves link URLs as written. Links are checked when the user follows them."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -375,7 +377,7 @@ class _Markdown(MarkdownIt):
 
 @cache
 def parser() -> MarkdownIt:
-    """The parser. Its rules want what `chunks` puts into the environment."""
+    """Return the parser. Its rules need the environment that `TokenStream` sets up."""
     markdown = _Markdown("commonmark", {"html": True, "maxNesting": block_rules.MAX_BLOCK_DEPTH + 4})
     markdown.enable(["table", "strikethrough"])
     markdown.use(footnote_plugin)
@@ -400,8 +402,7 @@ def parser() -> MarkdownIt:
 
 
 def append_footnotes(state: StateCore) -> None:
-    """Make the definitions of footnotes a list of them. Those that only HTML refers to count as referred to: the plugin
-    would drop them."""
+    """Turn footnote definitions into a list, including those that only HTML refers to."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

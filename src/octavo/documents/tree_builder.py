@@ -1,4 +1,4 @@
-"""From the tokens of markdown to the tree of a page."""
+"""Builds the block tree of a page from parser tokens."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _CONTAINERS = {
 
 
 class Builder:
-    """Builds the tree of a page from its tokens, as they come (`add`)."""
+    """Builds the block tree of a page. Call `add` with the tokens of each top-level block."""
 
-    def __init__(self, diagnostics: list[Diagnostic], ends: ClosedTags) -> None:
+    def __init__(self, diagnostics: list[Diagnostic], closed_tags: ClosedTags) -> None:
         self.tree = BlockTree(diagnostics)
-        self._ends = ends
+        self._closed_tags = closed_tags
         self._tokens: Sequence[Token] = ()
         self._index = 0
         self._lines = (0, 1)
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Build what the tokens of a block of the top level say. The ends of the tags in it are known."""
+        """Add the tokens of a top-level block. `closed_tags` must already know the tags in it."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
@@ -54,7 +54,7 @@ class Builder:
             if kind := _CONTAINERS.get(token.type[:-5]):
                 self._open(token, kind)
         elif token.type.endswith("_close") and token.type[:-6] in _CONTAINERS:
-            self.tree.leave(self._lines[1])
+            self.tree.close_markdown(self._lines[1])
 
     def _draft(self, kind: str, attrs: dict[str, Any] | None = None, text: str = "") -> DraftBlock:
         return DraftBlock(kind, attrs or {}, text=text, first=self._lines[0], last=self._lines[1])
@@ -71,15 +71,15 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_below(self) -> tuple[int, int]:
-        """The lines of the first block in what opens here: footnotes stand in the order in which they are referred to."""
-        given = next(
+        """Return the lines of the first block inside the token that was opened. Footnotes have no lines of their own."""
+        lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )
-        return (given[0], given[1]) if given else self._lines
+        return (lines[0], lines[1]) if lines else self._lines
 
-    def _end_of_footnotes(self, token: Token) -> None:
+    def _close_footnotes(self, token: Token) -> None:
         notes = self.tree.top
-        self.tree.leave(self._lines[1])
+        self.tree.close_markdown(self._lines[1])
         if notes.kind == "footnotes" and notes.children:
             notes.first = min(note.first for note in notes.children)
             notes.last = max(note.last for note in notes.children)
@@ -141,7 +141,7 @@ class Builder:
         if token.content.count("<") <= MAX_MARKS:
             HtmlReader(self.tree, token.content, self._lines[0]).read()
             return
-        self.tree.note(self._lines[0], "This block has too much HTML, so it is shown as source.")
+        self.tree.report(self._lines[0], "This block has too much HTML, so it is shown as source.")
         self.tree.add(self._draft("code", {"language": "html", "source": True}, token.content.rstrip("\n")))
 
     def _tag_token(self, token: Token) -> None:
@@ -158,7 +158,7 @@ class Builder:
                 open_parent(self.tree, tag, first)
             draft = block_of_tag(tag)
             draft.first, draft.last = first, last
-            if tag.name in ALWAYS_OPEN or self._ends.has(tag):
+            if tag.name in ALWAYS_OPEN or self._closed_tags.is_closed(tag):
                 self.tree.open(f"tag:{tag.name}", draft)
             else:
                 self.tree.add(draft)
@@ -167,13 +167,13 @@ class Builder:
         if name == "if":
             self.tree.close("tag:else", line)
         if not self.tree.close(f"tag:{name}", line) and name != "raw":
-            self.tree.note(line - 1, f"{{% end{name} %}} has no opening tag.")
+            self.tree.report(line - 1, f"{{% end{name} %}} has no opening tag.")
 
     def _branch(self, tag: Tag) -> None:
         first, _ = self._lines
         self.tree.close("tag:else", first)
         if self.tree.top.kind != "if":
-            self.tree.note(first, f"{{% {tag.name} %}} is outside {{% if %}}.")
+            self.tree.report(first, f"{{% {tag.name} %}} is outside {{% if %}}.")
         draft = self._draft("else")
         expression = tag.arguments.get("expression") or " ".join(tag.words)
         if expression:
@@ -182,7 +182,7 @@ class Builder:
 
 
 _MAX_LOOKAHEAD = 4
-"""Tokens in which the first line of a footnote is looked for."""
+"""Number of tokens in which the first line of a footnote is searched."""
 _READERS: dict[str, Callable[[Builder, Token], None]] = {
     "paragraph_open": Builder._paragraph,
     "heading_open": Builder._paragraph,
@@ -193,10 +193,10 @@ _READERS: dict[str, Callable[[Builder, Token], None]] = {
     "platform_math": Builder._math,
     "platform_html": Builder._html,
     "platform_tag": Builder._tag_token,
-    "footnote_block_close": Builder._end_of_footnotes,
+    "footnote_block_close": Builder._close_footnotes,
 }
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Whether the items of a list stand close together: markdown hides their paragraphs then."""
+    """Return whether the items of a list are close together. Markdown then hides their paragraphs."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

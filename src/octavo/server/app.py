@@ -30,7 +30,7 @@ from starlette.types import Receive, Scope, Send
 
 from octavo.api import wire
 from octavo.api.operation import SPECS, Operation
-from octavo.api.wrong_values import sentence
+from octavo.api.wrong_values import error_sentence
 from octavo.server import handlers
 from octavo.server.dispatch import answer
 from octavo.server.handlers import pdf, uploads
@@ -362,4 +362,4 @@ def invalid_body(invalid: ValidationError, body: Json | None) -> Refusal:
     """
     if invalid.title.endswith("Ref"):
         return Refusal(404, "There is nothing at this URL: an ID in the URL is not valid.")
-    return Refusal(400, sentence(invalid, body or {}))
+    return Refusal(400, error_sentence(invalid, body or {}))

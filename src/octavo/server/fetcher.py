@@ -18,7 +18,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any, Literal
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from octavo.api.addresses import is_public, target
+from octavo.api.addresses import is_public, request_target
 
 SIZE_LIMIT = 20 << 20
 """Default limit for a download, in bytes."""
@@ -109,7 +109,7 @@ class Fetcher:
                 secure = context.wrap_socket(wire, server_hostname=host, do_handshake_on_connect=False)
                 connection.sock = wire = secure
                 secure.do_handshake()
-            connection.request("GET", target(parts), headers=_HEADERS)
+            connection.request("GET", request_target(parts), headers=_HEADERS)
             with (
                 connection.getresponse() as response
             ):  # The response outlives the connection and must be closed separately.

@@ -119,10 +119,10 @@ class LinkSurvey:
 
     def _usage_target(self, usage: PageReference, page: Json) -> LinkTarget:
         if usage.kind == "spec":
-            return self._specification_target(usage.says)
+            return self._specification_target(usage.target)
         if usage.kind == "include":
-            return self._reusable_target(usage.says, page)
-        return self._url_target(usage.says, page)
+            return self._reusable_target(usage.target, page)
+        return self._url_target(usage.target, page)
 
     def _url_target(self, href: str, page: Json) -> LinkTarget:
         """Return the target of a URL. URLs of the app count as paths within the app."""
@@ -252,7 +252,7 @@ def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
         part = remaining.pop()
         folder = posixpath.dirname(page_trees.source_path(part))
         for usage in text_links(world, part).usages:
-            item = find_reusable(revision, usage.says, folder) if usage.kind == "include" else None
+            item = find_reusable(revision, usage.target, folder) if usage.kind == "include" else None
             if item is not None and item["id"] not in seen:
                 seen.add(item["id"])
                 remaining.append(item)

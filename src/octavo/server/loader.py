@@ -132,7 +132,7 @@ def _merge_changes(
         return None, 0
     main = revisions.get_current(world, space["id"])
     outcome = revision_merge.merge_revisions(before, main, after, FOLDER_SIDE, world.store)
-    content_fields = {**outcome.held, "pages": page_trees.with_paths(outcome.held["pages"])}
+    content_fields = {**outcome.content, "pages": page_trees.with_paths(outcome.content["pages"])}
     if not revision_differences(main, {**main, **content_fields}, _blob):
         return None, 0
     revision = revisions.add_next(world, main, **content_fields)

@@ -19,7 +19,7 @@ from pydantic_core import from_json
 
 from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
 from octavo.api.wire import VERSION, arguments, location
-from octavo.api.wrong_values import about_null
+from octavo.api.wrong_values import null_error
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
 
@@ -145,7 +145,7 @@ def path_of(op: Operation[Any]) -> str:
 def request_fields(op: Operation[Any]) -> Json:
     """Return the fields in the request under their API names. Raises Refusal if a field may not be null."""
     fields: Json = op.model_dump(mode="json", by_alias=True, include=set(arguments(op)), exclude_unset=True)
-    if wrong := about_null(SPECS[type(op)], fields):
+    if wrong := null_error(SPECS[type(op)], fields):
         raise Refusal(400, wrong)
     return fields
 

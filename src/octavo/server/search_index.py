@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from octavo.api.searchable import apart, diagram_labels, mention
+from octavo.api.searchable import diagram_labels, encode_mention, to_index_text
 from octavo.documents import page_trees
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
@@ -78,7 +78,9 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
             whole = expand_includes(world.store, text, pages[page_id], new)
             pages_found = split_sections(whole, title, description)
             world.store.index(
-                space_id, page_id, [(anchor, apart(head), apart(body)) for anchor, head, body in pages_found]
+                space_id,
+                page_id,
+                [(anchor, to_index_text(head), to_index_text(body)) for anchor, head, body in pages_found],
             )
             yield page_id
 
@@ -121,7 +123,7 @@ def _block_text(block: Block) -> str:
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":
-        return mention(block.attrs.get("url") or "")
+        return encode_mention(block.attrs.get("url") or "")
     return block.text or "".join(
-        mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs
+        encode_mention(run.link) if run.kind == "mention" and run.link else run.text for run in block.runs
     )

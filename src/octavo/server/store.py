@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
-from octavo.api.searchable import indexed, parts
+from octavo.api.searchable import fold_to_index_text, word_parts
 
 Json = dict[str, Any]
 
@@ -135,8 +135,8 @@ class Store:
                 errno.EINVAL, "it was written by a newer version of Octavo. Update Octavo, or choose another location"
             )
         self._db.execute(BY_STATUS)
-        self._db.create_function("indexed", 1, indexed, deterministic=True)
-        self._db.create_function("parts", 1, lambda text: indexed(parts(text)), deterministic=True)
+        self._db.create_function("indexed", 1, fold_to_index_text, deterministic=True)
+        self._db.create_function("parts", 1, lambda text: fold_to_index_text(word_parts(text)), deterministic=True)
         if self.setting("words") != _WORDS_VERSION:
             with self.transaction():
                 columns = [row[1] for row in self._db.execute("PRAGMA table_info(sections)")]

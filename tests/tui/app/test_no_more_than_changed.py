@@ -9,10 +9,10 @@ from textual.app import ComposeResult, RenderResult
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from tests.tui.widgets.scratch import Scratch, at_rest, shown, until
 
 
@@ -88,7 +88,7 @@ async def test_keys_that_are_others_are_asked_for_once_and_drawn_as_they_were_sa
 
 async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are_drawn_when_they_are_others() -> None:
     said, bar = ChangingText("what there is"), Counting()
-    listed: Rows[int] = Rows(lambda number: Row(text=f"row {number}"), key=lambda number: number)
+    listed: RowList[int] = RowList(lambda number: Row(text=f"row {number}"), key=lambda number: number)
     app = Keys(said, listed, bar)
     async with app.run_test(size=(40, 8)):
         listed.show([1])

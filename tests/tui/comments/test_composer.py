@@ -17,9 +17,9 @@ from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers, emoji_begun
 from octavo.tui.reader.page_view import PageView, preview
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.widgets.draft_clock import DraftClock
 from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.safe_text import safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock
 from tests.calls import Calls
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
@@ -35,7 +35,6 @@ class Writing(Scratch):
         self.disk = asyncio.Event()
         self.disk.set()
         self.answers: list[str | None] = []
-        self.before_end: set[object] = set()
         self.preview: Callable[[str], Widget] = lambda text: Static(safe_lines(f"as it looks: {text}"))
 
     def save(self, text: str) -> Awaitable[None]:
@@ -429,9 +428,9 @@ async def test_what_is_pasted_or_quoted_is_text() -> None:
 
 def test_drafts_are_kept_soon_after_the_last_key_and_never_late() -> None:
     clock = DraftClock()
-    assert clock.typed(10.0) == pytest.approx(0.3)
-    assert clock.typed(10.2) == pytest.approx(0.3)
-    assert clock.typed(10.9) == pytest.approx(0.1)
-    assert clock.typed(11.5) == pytest.approx(0.01)
-    clock.kept()
-    assert clock.typed(12.0) == pytest.approx(0.3)
+    assert clock.seconds_until_save(10.0) == pytest.approx(0.3)
+    assert clock.seconds_until_save(10.2) == pytest.approx(0.3)
+    assert clock.seconds_until_save(10.9) == pytest.approx(0.1)
+    assert clock.seconds_until_save(11.5) == pytest.approx(0.01)
+    clock.mark_saved()
+    assert clock.seconds_until_save(12.0) == pytest.approx(0.3)

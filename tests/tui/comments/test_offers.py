@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.documents.emoji import code_of, search, sign_of
+from octavo.documents.emoji import api_code, search, to_emoji
 from octavo.tui.comments.offers import emoji_begun, ends_in_code
 
 
@@ -61,8 +61,8 @@ def test_emoji_are_found_by_the_letters_of_a_name_those_called_so_first() -> Non
 @pytest.mark.parametrize("sign", ["🎉", "❤", "❤️", "👍🏽", "🏳️\u200d🌈", "1️⃣"])
 def test_an_emoji_is_found_by_itself_and_the_interface_knows_it_by_its_code(sign: str) -> None:
     (one,) = search(sign)
-    assert sign_of(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
-    assert code_of(sign) == one.code or sign in "❤️"
+    assert to_emoji(one.code).replace("\ufe0f", "") == sign.replace("\ufe0f", "")
+    assert api_code(sign) == one.code or sign in "❤️"
 
 
 @pytest.mark.parametrize(

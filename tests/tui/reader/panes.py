@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
@@ -14,12 +14,13 @@ from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.themes import themes
 
 P = TypeVar("P", bound=Reader)
 
 
-class PaneApp(App[None], Generic[P]):
+class PaneApp(HostApp[None], Generic[P]):
     """App with one pane. It records the messages of the pane and the explained sentences."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:

@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from octavo.documents.blocks import Block
-from octavo.documents.diff_model import Changed, CodeChange
+from octavo.documents.diff_model import ChangedBlock, CodeChange
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
@@ -284,13 +284,13 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     compared = compare(page, "\n".join(lines))
     if name == "code of tabs":  # Diffs split this block differently.
         (entry,) = compared.diff.entries
-        assert isinstance(entry, Changed)
+        assert isinstance(entry, ChangedBlock)
         assert list(recent_entries(entry)) == list(recent_entries(entry))
     made = build_diff(compared.diff, ContextSize(), {}).complete()
-    changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, Changed)]
+    changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, ChangedBlock)]
     told = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
-    assert [line.untold > 0 for line in told] == [True, *[False] * 7, True]
-    assert sum(line.untold or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
+    assert [line.omitted > 0 for line in told] == [True, *[False] * 7, True]
+    assert sum(line.omitted or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
 
 
 def test_long_unchanged_line_next_to_change_is_sliced() -> None:

@@ -22,7 +22,7 @@ PARTS: dict[str, Any] = {
 
 async def test_specification_keeps_written_order() -> None:
     found = await parse_file(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
-    assert (found.spec, found.trouble) == (PARTS, "")
+    assert (found.spec, found.error) == (PARTS, "")
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ async def test_specification_keeps_written_order() -> None:
     ],
 )
 async def test_invalid_specification_file_explains(content: bytes, said: str) -> None:
-    assert (await parse_file(content, "a.yaml")).trouble.startswith(said)
+    assert (await parse_file(content, "a.yaml")).error.startswith(said)
 
 
 async def test_slow_specification_is_stopped() -> None:
     """Return the longest file that is accepted, in the form that takes longest to parse."""
     found = await parse_file(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
-    assert found.trouble == "Could not read a.yaml: the file takes too much time or memory to read."
+    assert found.error == "Could not read a.yaml: the file takes too much time or memory to read."
 
 
 def test_yaml_follows_version_1_2() -> None:

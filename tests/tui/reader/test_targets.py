@@ -210,7 +210,7 @@ PETS = Specification(
             Specification({"info": {"title": "Pets"}, "paths": {}}),
             "This operation is not in Pets: the operation may have been renamed",
         ),
-        (Specification(trouble="Guests may not see it."), "Guests may not see it."),
+        (Specification(error="Guests may not see it."), "Guests may not see it."),
     ],
 )
 async def test_operation_shows_specification_or_error(found: Specification, said: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import Choice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
@@ -56,7 +56,7 @@ MINE = (
     .replace("Ask us.", "Ask [us/](x)\x1b[31m.")
 )
 EXACT = merge(BASE, MAIN, MINE)
-MARKED = read_marked("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
+MARKED = read_marked_page("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
 
 
 class Shown:
@@ -64,7 +64,7 @@ class Shown:
 
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
-        self.names = [name for name, _ in given.named]
+        self.names = [name for name, _ in given.named_conflicts]
         self.pane = ThreeWayView(ascii=ascii)
         self.app = PaneApp(self.pane)
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, Document, Run
+from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
 from octavo.tui.render.block_slices import split_block
 from octavo.tui.render.comparison import PageComparison
@@ -164,7 +164,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
 def test_a_long_table_that_changed_is_set_in_the_whole_where_its_slices_were() -> None:
     def table(words: str) -> Block:
         rows = [Block("row", children=(Block("cell", runs=(Run(f"{at} {words}"),)),) * 2) for at in range(200)]
-        return Block("table", {"columns": (Column((Run("a"),)), Column((Run("b"),)))}, tuple(rows))
+        return Block("table", {"columns": (TableColumn((Run("a"),)), TableColumn((Run("b"),)))}, tuple(rows))
 
     assert len(changed_lines(table(LONG), table(LONG.replace("sentence", "line")), 80)) > 4
 

@@ -13,7 +13,7 @@ from octavo.api import openapi, organizations, spaces, translations
 from octavo.api.labels import LABELS, field_label, label
 from octavo.api.operation import SPECS, Model
 from octavo.api.places import OrganizationRef
-from octavo.api.text import Known
+from octavo.api.text import KnownValues
 from octavo.tui.resources import access_resources, organization_resources, site_resources, space_resources
 from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_values import beginnings, make
@@ -155,11 +155,11 @@ def test_a_column_has_the_same_name_in_a_sentence(kind: Resource[Any]) -> None:
         assert not re.search(r"\b(sso|url|id)\b", each.name)
 
 
-def known_in(parts: tuple[Any, ...]) -> Iterator[Known]:
+def known_in(parts: tuple[Any, ...]) -> Iterator[KnownValues]:
     waiting = list(parts)
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Known):
+        if isinstance(each, KnownValues):
             yield each
         waiting += getattr(each, "__args__", ()) + getattr(each, "__metadata__", ())
 

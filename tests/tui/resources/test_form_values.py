@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from octavo.api import openapi
 from octavo.api.operation import SPECS, Model, Operation, Tagged, load
 from octavo.api.places import SiteRef
-from octavo.api.text import Colour, Hidden, Id, WebAddress
+from octavo.api.text import Colour, Id, Secret, WebAddress
 from octavo.api.wire import encode, in_path
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
@@ -220,7 +220,7 @@ class Gauge(Model):
     accurate: bool | None = None
 
 
-class Everything(Operation[None], put="/everything", again=True, nullable=("note", "level", "colour")):
+class Everything(Operation[None], put="/everything", repeats_request=True, nullable=("note", "level", "colour")):
     """Has a field of each kind."""
 
     at: SiteRef
@@ -235,14 +235,14 @@ class Everything(Operation[None], put="/everything", again=True, nullable=("note
     day: date | None = None
     moment: datetime | None = None
     colour: Colour | None = None
-    key: Annotated[str, Field(min_length=4), Hidden()] | None = None
+    key: Annotated[str, Field(min_length=4), Secret()] | None = None
     station: Id | None = None
     stations: tuple[Id, ...] | Literal["all"] | None = None
     pages: Annotated[tuple[WebAddress, ...], Field(max_length=2)] | None = None
     place: Annotated[Shore | Deep, Field(discriminator="kind")] | None = None
     gauge: Gauge | None = None
     gauges: tuple[Gauge, ...] | None = None
-    headers: dict[str, Annotated[str, Hidden()]] | None = None
+    headers: dict[str, Annotated[str, Secret()]] | None = None
 
 
 ALL = fields_of(Everything)
@@ -313,7 +313,7 @@ def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
     assert [each.name for each in ALL if each.is_there({"place.kind": "shore"})].count("place.below") == 0
 
 
-class Single(Operation[None], put="/single", again=True):
+class Single(Operation[None], put="/single", repeats_request=True):
     """Has fields that take at most one."""
 
     at: SiteRef

@@ -18,7 +18,7 @@ from octavo.tui.resources.organization_resources import MEMBERS
 from octavo.tui.resources.resource import Column
 from octavo.tui.resources.site_resources import SITES
 from octavo.tui.resources.table import Table
-from octavo.tui.widgets.row_list import Columns
+from octavo.tui.widgets.row_list import ColumnLayout
 from octavo.tui.widgets.safe_text import safe
 
 
@@ -143,7 +143,7 @@ def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_besi
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
     table = Table(SITES, state)
     for width in (40, 50, 60, 76, 80, 116, 196):
-        shown = Columns(table.headings()).row(table.row(site, str).cells, width, safe).plain
+        shown = ColumnLayout(table.headings()).row_line(table.row(site, str).cells, width, safe).plain
         assert title in shown, f"{width}: {shown}"
 
 

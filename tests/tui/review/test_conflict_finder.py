@@ -51,7 +51,7 @@ async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
         for page in tree.walk()
         if page.type == "document"
     ]
-    above = {page.id: (tree.trail(page.id)[:-1] or (None,))[-1] for page in pages}
+    above = {page.id: (tree.path_to(page.id)[:-1] or (None,))[-1] for page in pages}
     places = {page.id: above[page.id].id if above[page.id] else None for page in pages}  # type: ignore[union-attr]  # asked
     return {
         page.id: (places[page.id], page.title, page.emoji, page.description, (page.markdown or "").strip())

@@ -15,7 +15,7 @@ from octavo.api import content
 from octavo.api.content import DeletePage, GetPage
 from octavo.api.errors import ApiError, NotSent, Trace
 from octavo.api.places import RevisionRef
-from octavo.api.urgency import IsWaitedFor, urgency
+from octavo.api.urgency import IsWaitedFor, current_urgency
 from octavo.client.client import Client
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
@@ -122,7 +122,7 @@ async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_unt
     send = review.gate._send
 
     async def recorded(op: Any) -> Any:
-        urgencies[f"{op.page_id} {op.at.revision_id}"] = urgency()
+        urgencies[f"{op.page_id} {op.at.revision_id}"] = current_urgency()
         await asyncio.sleep(0.01)
         return await send(op)
 
@@ -152,7 +152,7 @@ async def test_page_wanted_in_the_moment_it_is_begun_ahead_is_waited_for(review:
     send = review.gate._send
 
     async def recorded(op: Any) -> Any:
-        urgencies.append(urgency()())
+        urgencies.append(current_urgency()())
         return await send(op)
 
     review.gate._send = recorded

@@ -44,7 +44,7 @@ async def held(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
     tree = await desk.tree()
     return [
         (
-            " / ".join(each.id for each in tree.trail(page.id)),
+            " / ".join(each.id for each in tree.path_to(page.id)),
             page.title,
             page.emoji,
             (await desk.ask(content.GetPage(at=desk.space, page_id=page.id, format="markdown"))).markdown,

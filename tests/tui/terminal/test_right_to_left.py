@@ -69,4 +69,4 @@ async def test_the_help_says_who_turns_words_round() -> None:
         told = HelpScreen(app.screen, lambda: None)
         await app.push_screen(told)
         await pilot.pause()
-        assert "Octavo reorders right-to-left words round: right_to_left in the settings" in str(told.prose())
+        assert "Octavo reorders right-to-left words round: right_to_left in the settings" in str(told.intro())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -17,8 +17,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.tui.terminal.textual_internals import painted_rows
-from octavo.tui.widgets.commands import HasCommands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.themes import themes
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -35,7 +35,7 @@ HOSTILE = (
 )
 
 
-class Scratch(HasCommands, App[None]):
+class Scratch(HostApp[None]):
     """Shows widgets one above the other, and keeps the messages it gets."""
 
     ENABLE_COMMAND_PALETTE = False
@@ -109,6 +109,6 @@ def harmless(texts: Iterable[str]) -> bool:
     return not any(ord(character) in bad for text in texts for character in text)
 
 
-def at(lines: Lines) -> Hashable | None:
+def at(lines: LineList) -> Hashable | None:
     """The key the cursor is on now."""
     return lines.key

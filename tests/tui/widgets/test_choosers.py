@@ -10,15 +10,14 @@ from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.help import HelpScreen
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.theme_picker import ThemePicker
+from octavo.tui.widgets.picker import Picker, ThemePicker
+from octavo.tui.widgets.row_list import Row, RowList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
 
 PEOPLE = [
     Choice("ada", "Ada Lovelace", detail="ada@acme.com"),
     Choice("tom", "Tom Ward", detail="tom@acme.com", right="reviewer"),
-    Choice("jun", "Jun K.", detail="jun@acme.com", off="Jun K. may only read this space."),
+    Choice("jun", "Jun K.", detail="jun@acme.com", disabled_reason="Jun K. may only read this space."),
     Choice("zoe", "Zoe M.", detail="zoe@acme.com"),
 ]
 
@@ -72,7 +71,7 @@ async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
         assert page.has_focus
 
 
-class Merging(Rows[int]):
+class Merging(RowList[int]):
     """A list with a key that its key bar shows, declared after one that it does not show."""
 
     CONTEXT = "merges"
@@ -197,7 +196,7 @@ async def test_picking_one() -> None:
     picked: list[str | None] = []
     looked: list[str] = []
     async with app.run_test(size=(70, 14)) as pilot:
-        await app.push_screen(Picker("Ask whom?", PEOPLE, look=looked.append), picked.append)
+        await app.push_screen(Picker("Ask whom?", PEOPLE, on_preview=looked.append), picked.append)
         await pilot.press("down", "up", "down", "enter")
         await pilot.pause()
         assert picked == ["tom"]
@@ -229,7 +228,7 @@ async def test_picking_begins_at_what_is_so_now() -> None:
     app = App(Page())
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
-        await app.push_screen(Picker("Request a review from", PEOPLE, now="zoe"), picked.append)
+        await app.push_screen(Picker("Request a review from", PEOPLE, initial="zoe"), picked.append)
         await pilot.pause()
         await check_picture("picker", app)
         await pilot.press(*"tom", "enter")
@@ -242,7 +241,7 @@ async def test_a_click_picks() -> None:
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
-        await pilot.click("Rows", offset=(4, 1), times=2)
+        await pilot.click("RowList", offset=(4, 1), times=2)
         await pilot.pause()
         assert picked == ["tom"]
 
@@ -269,7 +268,9 @@ async def test_ten_thousand_choices_are_found_without_drawing_them() -> None:
 async def test_what_is_hostile_is_text() -> None:
     app = App(Page())
     async with app.run_test(size=(120, 30)) as pilot:
-        choices = [Choice(text, text, detail=text, right=text, group=text, sign=text, off=text) for text in HOSTILE]
+        choices = [
+            Choice(text, text, detail=text, right=text, group=text, sign=text, disabled_reason=text) for text in HOSTILE
+        ]
         for text in HOSTILE:
             await app.push_screen(Picker(text, choices, empty=text))
             await pilot.press("down", "enter", "x")
@@ -280,14 +281,14 @@ async def test_what_is_hostile_is_text() -> None:
 
 async def test_what_is_read_while_a_picker_is_being_put_up_is_offered() -> None:
     class ReadAtOnce(Picker[str]):
-        def begin(self) -> None:
-            if self.waits:
+        def select_initial(self) -> None:
+            if self.is_loading:
                 assert not self.is_mounted
-                self.arrived("Who · read", PEOPLE)
+                self.show_loaded("Who · read", PEOPLE)
 
     app = App()
     async with app.run_test(size=(80, 24)):
-        picker = ReadAtOnce("Who", (), waits=True)
+        picker = ReadAtOnce("Who", (), is_loading=True)
         await app.push_screen(picker)
         await at_rest(app)
         text = shown(app)

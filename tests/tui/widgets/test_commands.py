@@ -17,22 +17,22 @@ from octavo.tui.widgets.commands import (
     _is_key,
     active_commands,
     apply_keymap,
-    clashes,
-    faults,
+    binding_faults,
     key_bar,
+    key_clashes,
     key_name,
-    markdown_table,
+    keys_as_markdown,
 )
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 
-OURS = (Lines, Rows, Tree, FilterInput, TextButton, SecretInput, Confirm, Composer, Chooser)
+OURS = (LineList, RowList, Tree, FilterInput, TextButton, SecretInput, ConfirmDialog, Composer, Chooser)
 
 
 _CHANGE = Binding.Group("change")
@@ -46,8 +46,8 @@ PAGE: Commands[Page] = Commands(
     "page",
     (
         Command("comment", "c,|", "Comment", "Write a comment here", run=lambda _, page: page.done.append("comment"), why_not=_may_not_comment),
-        Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), together=_CHANGE),
-        Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), together=_CHANGE),
+        Command("next", "n", "Next", "Next change", run=lambda _, page: page.done.append("next"), group=_CHANGE),
+        Command("previous", "N", "Previous", "Previous change", run=lambda _, page: page.done.append("previous"), group=_CHANGE),
         Command("resolve", "d", "Resolve", "Resolve the thread", run=lambda _, page: page.done.append("resolve"),
                 applies=lambda _, page: page.has_thread),
         Command("down", "j", "Down", "Down", run=lambda _, page: page.done.append("down"), shown=False),
@@ -112,7 +112,7 @@ async def test_commands_are_read_off_the_bindings() -> None:
         await commands["page.next"].run()
         assert page.done == ["next"]
         assert "app.elsewhere" not in commands, "its key means something nearer"
-        assert clashes(app.screen) == []
+        assert key_clashes(app.screen) == []
 
 
 async def test_the_key_bar_shows_what_is_likely_first_and_help_last() -> None:
@@ -157,7 +157,7 @@ async def test_a_place_says_which_keys_its_bar_begins_with() -> None:
 
 async def test_the_bar_follows_the_focus() -> None:
     page = Page()
-    listed: Rows[int] = Rows(lambda number: Row(str(number)), key=lambda number: number)
+    listed: RowList[int] = RowList(lambda number: Row(str(number)), key=lambda number: number)
     app = App(page, listed, KeyBar())
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show([1, 2])
@@ -214,11 +214,11 @@ def test_a_binding_without_its_words_is_a_fault() -> None:
             Binding("a", "b", "B", tooltip="B", id="bad.b"),
         ]
 
-    assert faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
+    assert binding_faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
 
 
 def test_every_key_of_the_widgets_has_its_words() -> None:
-    assert faults(OURS) == []
+    assert binding_faults(OURS) == []
 
 
 def test_keys_are_called_what_is_on_them() -> None:
@@ -240,7 +240,7 @@ def test_keys_are_called_what_is_on_them() -> None:
 
 
 def test_the_readme_shows_keys_by_place() -> None:
-    table = markdown_table([Page, App])
+    table = keys_as_markdown([Page, App])
     assert table.startswith(
         "### Page view\n\n| Keys | Action | Id |\n| --- | --- | --- |\n| `c` `\\|` | Write a comment here | page.comment |\n"
     )
@@ -272,7 +272,7 @@ THREAD: Commands[Thread] = Commands(
             "Resolve the thread",
             run=lambda app, thread: thread.done.append("resolve"),
             why_not=lambda app, thread: None if thread.may_edit else "Your role does not let you resolve it.",
-            called=lambda app, thread: "Reopen" if thread.done else None,
+            title_now=lambda app, thread: "Reopen" if thread.done else None,
         ),
         Command("reply", "c", "Reply", "Answer in the thread", run=_answer),
         Command(
@@ -281,17 +281,17 @@ THREAD: Commands[Thread] = Commands(
             "Spam",
             "Hide it",
             run=lambda app, thread: thread.done.append("spam"),
-            there=lambda app, thread: thread.is_spam,
+            is_available=lambda app, thread: thread.is_spam,
         ),
     ),
     context="threads",
-    nothing="No thread is under the cursor.",
+    no_target="No thread is under the cursor.",
 )
 
 
 class ThreadList(HasCommands, Widget, can_focus=True):
     CONTEXT = "thread list"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.about(lambda view: view.thread),)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD.for_target(lambda view: view.thread),)
 
     def __init__(self, thread: Thread | None = None) -> None:
         super().__init__()
@@ -300,7 +300,9 @@ class ThreadList(HasCommands, Widget, can_focus=True):
 
 class ThreadPage(ThreadList):
     COMMAND_GROUPS = (
-        THREAD.only("resolve").changed("resolve", keys="x", id="page.resolve").about(lambda view: view.thread),
+        THREAD.only("resolve")
+        .with_changed("resolve", keys="x", id="page.resolve")
+        .for_target(lambda view: view.thread),
     )
 
 
@@ -325,10 +327,10 @@ async def test_a_command_with_nothing_to_be_about_says_so() -> None:
 
 class BusyList(ThreadList):
     COMMAND_GROUPS = (
-        THREAD.only("resolve").about(
+        THREAD.only("resolve").for_target(
             lambda view: None if view.is_busy else view.thread,
             context="threads of a page",
-            nothing=lambda view: "The page is loading." if view.is_busy else "No thread hangs here.",
+            no_target=lambda view: "The page is loading." if view.is_busy else "No thread hangs here.",
         ),
     )
     is_busy = True
@@ -351,7 +353,7 @@ async def test_a_place_says_itself_why_there_is_nothing_to_be_about() -> None:
         assert why(pilot.app) is None
         view.thread = None
         assert why(pilot.app) == "No thread hangs here."
-    assert markdown_table([BusyList]).startswith("### Threads of a page\n")
+    assert keys_as_markdown([BusyList]).startswith("### Threads of a page\n")
 
 
 async def test_a_command_says_why_it_cannot_be_done_and_what_it_is_called_now() -> None:
@@ -379,14 +381,14 @@ async def test_a_place_may_have_a_command_under_another_key() -> None:
 
 
 def test_a_group_is_told_by_its_own_name() -> None:
-    table = markdown_table([ThreadList])
+    table = keys_as_markdown([ThreadList])
     assert table.startswith("### Threads\n")
     assert "| `d` | Resolve the thread | thread.resolve |" in table
 
 
 def test_only_a_command_there_is_can_be_changed_taken_or_left_out() -> None:
     with pytest.raises(KeyError, match="thread has no command merge"):
-        THREAD.changed("merge", keys="m")
+        THREAD.with_changed("merge", keys="m")
     with pytest.raises(KeyError, match="thread has no command merge"):
         THREAD.only("resolve", "merge")
     with pytest.raises(KeyError, match="thread has no command merge"):

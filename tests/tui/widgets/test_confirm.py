@@ -6,9 +6,9 @@ import pytest
 from textual.content import Content
 from textual.events import Paste
 
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.text_inputs import LineInput
+from octavo.tui.widgets.text_widgets import Fact, FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 FACTS = (
@@ -24,7 +24,7 @@ class Asking(Scratch):
         super().__init__()
         self.answers: list[Confirmed | None] = []
 
-    async def ask(self, dialog: Confirm) -> Confirm:
+    async def ask(self, dialog: ConfirmDialog) -> ConfirmDialog:
         await self.push_screen(dialog, self.answers.append)
         return dialog
 
@@ -33,7 +33,7 @@ async def test_a_merge() -> None:
     app = Asking()
     async with app.run_test(size=(90, 24)) as pilot:
         await app.ask(
-            Confirm(
+            ConfirmDialog(
                 "Merge #42 into Payments API?",
                 verb="Merge",
                 intro="Goes live at once on docs.acme.com. There is no un-merge.",
@@ -53,10 +53,10 @@ async def test_facts_that_come_while_it_opens_are_seen_whole_whenever_they_come(
         app = Asking()  # a new one each time: the styles of its first dialog come as that is shown
         async with app.run_test(size=(90, 24)):
             await at_rest(app)
-            app.push_screen(dialog := Confirm("Delete?", verb="Delete", facts=[Fact("asking", "", "Looking")]))
+            app.push_screen(dialog := ConfirmDialog("Delete?", verb="Delete", facts=[Fact("asking", "", "Looking")]))
             for _ in range(turns):
                 await asyncio.sleep(0)
-            laid_out += any(each.size.height for each in dialog.query(Facts))
+            laid_out += any(each.size.height for each in dialog.query(FactList))
             dialog.update(facts=new)
             await at_rest(app)
             assert "sites" in shown(app), f"{turns} turns of the loop after it was to be shown"
@@ -81,7 +81,7 @@ async def test_facts_that_come_while_it_opens_are_seen_whole_whenever_they_come(
 async def test_keys_answer_and_cancel_has_the_focus(keys: list[str], answers: list[Confirmed | None]) -> None:
     app = Asking()
     async with app.run_test() as pilot:
-        await app.ask(Confirm("Merge?", verb="Merge"))
+        await app.ask(ConfirmDialog("Merge?", verb="Merge"))
         await pilot.press(*keys)
         await pilot.pause()
         assert app.answers == answers
@@ -90,7 +90,7 @@ async def test_keys_answer_and_cancel_has_the_focus(keys: list[str], answers: li
 async def test_a_click_answers() -> None:
     app = Asking()
     async with app.run_test() as pilot:
-        await app.ask(Confirm("Merge?", verb="Merge"))
+        await app.ask(ConfirmDialog("Merge?", verb="Merge"))
         await pilot.pause()
         await pilot.click("#yes")
         await pilot.pause()
@@ -101,7 +101,7 @@ async def test_typing_a_word_stands_in_for_y() -> None:
     app = Asking()
     async with app.run_test() as pilot:
         why = "With conflicts the y key is off: type 42 to merge anyway."
-        await app.ask(Confirm("Merge?", verb="Merge", typed="42", why_typed=why))
+        await app.ask(ConfirmDialog("Merge?", verb="Merge", word="42", word_reason=why))
         await pilot.press("y", "enter")
         assert app.explained == [why]
         assert app.answers == []
@@ -115,17 +115,17 @@ async def test_facts_change_while_it_is_open() -> None:
     asked: list[str] = []
     async with app.run_test() as pilot:
         dialog = await app.ask(
-            Confirm("Merge?", verb="Merge", facts=FACTS[:1], check_again=lambda: asked.append("again"))
+            ConfirmDialog("Merge?", verb="Merge", facts=FACTS[:1], check_again=lambda: asked.append("again"))
         )
         await pilot.press("r")
         assert asked == ["again"]
-        dialog.update(facts=FACTS, typed="42", why_typed="Type 42.", foot="checked now")
+        dialog.update(facts=FACTS, word="42", word_reason="Type 42.", foot="checked now")
         await pilot.pause()
         assert "conflicts" in shown(app)
         assert "checked now" in shown(app)
         await pilot.press("y")
         assert app.explained == ["Type 42."]
-        dialog.update(facts=FACTS[:2], typed="", why_typed="", blocked="It was merged by Tom W. a moment ago.")
+        dialog.update(facts=FACTS[:2], word="", word_reason="", blocked="It was merged by Tom W. a moment ago.")
         await pilot.press("y")
         assert app.explained[-1] == "It was merged by Tom W. a moment ago."
         dialog.update(blocked="")
@@ -137,7 +137,9 @@ async def test_facts_change_while_it_is_open() -> None:
 async def test_a_line_to_fill_in_confirms_with_enter() -> None:
     app = Asking()
     async with app.run_test() as pilot:
-        await app.ask(Confirm("Rename", verb="Rename", field=Field("Subject", required="A subject, please.")))
+        await app.ask(
+            ConfirmDialog("Rename", verb="Rename", field=Field("Subject", required_error="A subject, please."))
+        )
         await pilot.press("enter")
         assert app.explained == ["A subject, please."]
         await pilot.press(*"  yes, no ", "enter")
@@ -148,7 +150,7 @@ async def test_a_line_to_fill_in_confirms_with_enter() -> None:
 async def test_a_text_to_fill_in_confirms_with_ctrl_s() -> None:
     app = Asking()
     async with app.run_test(size=(60, 14)) as pilot:
-        await app.ask(Confirm("Approve", verb="Approve", field=Field("Comment", lines=4), facts=FACTS * 3))
+        await app.ask(ConfirmDialog("Approve", verb="Approve", field=Field("Comment", lines=4), facts=FACTS * 3))
         await pilot.press(*"yes", "enter", *"no")
         assert "Approve  (ctrl+s)" in shown(app), "the buttons stay on a low screen, the facts scroll"
         await pilot.press("ctrl+s")
@@ -161,7 +163,7 @@ async def test_what_is_hostile_is_text() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         for text in HOSTILE:
             dialog = await app.ask(
-                Confirm(
+                ConfirmDialog(
                     text,
                     verb=text,
                     cancel=text,
@@ -169,8 +171,8 @@ async def test_what_is_hostile_is_text() -> None:
                     facts=[Fact("ok", text, text)],
                     after=text,
                     field=Field(text, text, placeholder=text),
-                    typed="x",
-                    why_typed=text,
+                    word="x",
+                    word_reason=text,
                     foot=text,
                 )
             )

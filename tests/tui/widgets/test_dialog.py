@@ -12,8 +12,8 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Field
-from octavo.tui.widgets.dialog import Dialog, Frame
+from octavo.tui.widgets.confirm import ConfirmDialog, Field
+from octavo.tui.widgets.dialog import Dialog, DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.picker import Picker
 from tests.tui.widgets.scratch import Scratch, at_rest, lines, shown, until
@@ -32,8 +32,8 @@ class Telling(Scratch):
 
 
 DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
-    "confirm": lambda: Confirm("Merge?", verb="Merge"),
-    "writing": lambda: Confirm("Approve?", verb="Approve", field=Field("Comment", lines=4)),
+    "confirm": lambda: ConfirmDialog("Merge?", verb="Merge"),
+    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=Field("Comment", lines=4)),
     "picker": lambda: Picker("Theme", [Choice(name, name) for name in "abcdefghijklmnopqrst"]),
 }
 
@@ -47,15 +47,15 @@ async def test_what_is_said_while_a_dialog_is_open_is_seen_and_hides_nothing_of_
         await until(pilot, lambda: "✗ #7: Not merged." in shown(app))
         await pilot.pause()
         notices = app.screen.query_one(Notices).region
-        assert not notices.overlaps(app.screen.query_one(Frame).region)
+        assert not notices.overlaps(app.screen.query_one(DialogFrame).region)
 
 
 async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
     class Sheet(Dialog[None]):
-        CSS = "Sheet { align: center bottom; Frame { height: 20; } }"
+        CSS = "Sheet { align: center bottom; DialogFrame { height: 20; } }"
 
         def body(self) -> ComposeResult:
-            yield Frame()
+            yield DialogFrame()
 
     app = Telling()
     async with app.run_test(size=(100, 30)):
@@ -76,8 +76,8 @@ async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
         ]
 
         def body(self) -> ComposeResult:
-            frame = Frame()
-            frame.name_it("Order", "J and K change the order · esc stops")
+            frame = DialogFrame()
+            frame.set_border_texts("Order", "J and K change the order · esc stops")
             yield frame
 
         def action_later(self) -> None: ...
@@ -91,7 +91,7 @@ async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
         await app.push_screen(Ordering())
         await at_rest(app)
         assert lines(app)[-1].strip() == "r check again  esc close", "how to leave is always there"
-        app.screen.query_one(Frame).name_it("Order", "r check again")
+        app.screen.query_one(DialogFrame).set_border_texts("Order", "r check again")
         await at_rest(app)
         assert lines(app)[-1].strip() == "J later  K earlier  esc close"
 
@@ -99,7 +99,7 @@ async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
 async def test_undo_is_clicked_in_a_dialog() -> None:
     app = Telling()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.push_screen(Confirm("Merge?", verb="Merge"))
+        await app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
         app.notices.say("Renamed", undo=True)
         await until(pilot, lambda: "Renamed" in shown(app))
         await pilot.pause()
@@ -111,7 +111,7 @@ async def test_undo_is_clicked_in_a_dialog() -> None:
 async def test_a_dialog_that_is_gone_hears_nothing_any_more() -> None:
     app = Telling()
     async with app.run_test(size=(100, 30)) as pilot:
-        await app.push_screen(Confirm("Merge?", verb="Merge"))
+        await app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
         await until(pilot, lambda: len(app.notices.changed) == 1)
         await pilot.press("escape")
         await until(pilot, lambda: not app.notices.changed)

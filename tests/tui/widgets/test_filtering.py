@@ -6,9 +6,9 @@ import pytest
 from textual.content import Content
 
 from octavo.api.folding import fold
-from octavo.tui.widgets.filtering import FilterWords, narrows
-from octavo.tui.widgets.flat_tree import Node, holds
-from octavo.tui.widgets.safe_text import marked
+from octavo.tui.widgets.filtering import SearchTexts, is_narrower
+from octavo.tui.widgets.flat_tree import Node, contains_words
+from octavo.tui.widgets.safe_text import highlight
 from tests.api.test_folding import ALIKE
 
 
@@ -30,8 +30,8 @@ class Of:
 
     def __init__(self, *values: str) -> None:
         self.asked: list[str] = []
-        self.words = FilterWords(self._words)
-        self.words.show(values)
+        self.words = SearchTexts(self._words)
+        self.words.set_items(values)
         self.values = values
 
     def _words(self, value: str) -> str:
@@ -75,7 +75,7 @@ def test_other_words_are_looked_for_in_all(then: str) -> None:
     ],
 )
 def test_what_narrows(words: str, before: str, holds: bool) -> None:
-    assert narrows(words.split(), before.split()) is holds
+    assert is_narrower(words.split(), before.split()) is holds
 
 
 def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
@@ -83,11 +83,11 @@ def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
     assert of.found("e")[0] == ["Ben", "Cleo"]
     of.asked.clear()
     of.values = ("Edda", *reversed(of.values))
-    of.words.show(of.values)
+    of.words.set_items(of.values)
     assert of.found("e")[0] == ["Edda", "Cleo", "Ben"]
     assert of.asked == ["Edda"]
     of.values = of.values[1:]
-    of.words.show(of.values)
+    of.words.set_items(of.values)
     assert of.found("d")[0] == ["Ada"]
     assert of.asked == ["Edda"]
 
@@ -95,7 +95,7 @@ def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
 def test_what_is_forgotten_is_asked_for_again() -> None:
     of = Of("Ada", "Ben")
     of.found("a")
-    of.words.forget()
+    of.words.discard()
     assert of.found("ad")[0] == ["Ada"]
     assert of.asked == ["Ada", "Ben"] * 2
 
@@ -116,12 +116,12 @@ def test_words_are_made_a_while_at_a_time_and_each_once() -> None:
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
 def test_value_is_left_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
-    words: FilterWords[str] = FilterWords(lambda value: value)
-    words.show(["nothing", f"İ {there} ß"])
+    words: SearchTexts[str] = SearchTexts(lambda value: value)
+    words.set_items(["nothing", f"İ {there} ß"])
     asked = tuple(dict.fromkeys(fold(typed).split()))
     assert list(words.matching(asked)) == [1]
     text = Content(f"İ {there} ß")
-    shown = "".join(text.plain[span.start : span.end] for span in marked(text, asked, "bold").spans)
+    shown = "".join(text.plain[span.start : span.end] for span in highlight(text, asked, "bold").spans)
     assert shown == "".join(there.split())
     node = Node("n", f"İ {there}", path=there)
-    assert holds(node, asked)
+    assert contains_words(node, asked)

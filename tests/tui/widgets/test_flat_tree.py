@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.tui.widgets.flat_tree import Node, Outline
+from octavo.tui.widgets.flat_tree import FlatTree, Node
 
 LABELS = ("Start", "Guides", "Guide to payments", "Pay", "")
 
@@ -38,7 +38,7 @@ def test_nothing_below_a_folded_node_is_shown(shape: list[object], data: st.Data
     roots = _nodes(shape)
     every = list(_walk(roots, frozenset()))
     folded = frozenset(data.draw(st.sets(st.sampled_from([node.key for _, node in every])))) if every else frozenset()
-    shown, keys = Outline(roots).without_below(lambda depth, node: node.key in folded)
+    shown, keys = FlatTree(roots).visible_nodes(lambda depth, node: node.key in folded)
     assert shown == list(_walk(roots, folded))
     assert keys == [node.key for _, node in shown]
 
@@ -47,30 +47,30 @@ def test_nothing_below_a_folded_node_is_shown(shape: list[object], data: st.Data
 def test_what_matches_is_shown_with_what_it_stands_under(shape: list[object], words: tuple[str, ...]) -> None:
     roots = _nodes(shape)
     every = list(_walk(roots, frozenset()))
-    outline = Outline(roots)
+    outline = FlatTree(roots)
     hits = outline.matching(words)
     assert [every[place] for place in hits] == [
         row for row in every if all(word in str(row[1].label).lower() for word in words)
     ]
     assert outline.matching(words, outline.matching([words[0][:1]])) == hits
     wanted = {node.key for place in hits for node in outline.path(every[place][1].key)}
-    assert outline.with_above(hits)[0] == [row for row in every if row[1].key in wanted]
+    assert outline.with_ancestors(hits)[0] == [row for row in every if row[1].key in wanted]
 
 
 @given(shapes)
 def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) -> None:
     roots = _nodes(shape)
-    outline = Outline(roots)
+    outline = FlatTree(roots)
     for _, node in _walk(roots, frozenset()):
         path = outline.path(node.key)
         assert path[-1] is node
         assert all(child in parent.children for parent, child in pairwise(path))
-        assert outline.inner(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
+        assert outline.branches(node.key) == [each for _, each in _walk([node], frozenset()) if each.children]
     assert outline.path("none") == ()
 
 
 def test_a_page_is_found_by_its_address_too() -> None:
-    outline = Outline([Node("g", "Guides", [Node("q", "First steps", path="guides/quick-start")], path="guides")])
+    outline = FlatTree([Node("g", "Guides", [Node("q", "First steps", path="guides/quick-start")], path="guides")])
     assert outline.matching(("quick",)) == [1]
     assert outline.matching(("guides",)) == [0], "the pages below a group have its path, and are not meant"
     assert outline.matching(("guides/qu",)) == [1]

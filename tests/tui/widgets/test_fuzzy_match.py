@@ -21,7 +21,7 @@ from tests.api.test_folding import ALIKE
 def test_what_matches(query: str, text: str, places: str) -> None:
     found = match(query, text)
     assert found is not None
-    assert "".join(text[place] for place in found.places) == places
+    assert "".join(text[place] for place in found.indexes) == places
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_everything_answers_nothing() -> None:
 
 def test_letters_that_change_their_length_do_no_harm() -> None:
     found = match("ist", "İstanbul ŞEHRİ straße")
-    assert found is None or all(0 <= place < 21 for place in found.places)
+    assert found is None or all(0 <= place < 21 for place in found.indexes)
 
 
 def test_what_matches_is_marked() -> None:
     found = match("mcr", "Merge change request")
     assert found is not None
-    marked = found.shown(Content("Merge change request"), "bold")
+    marked = found.highlight(Content("Merge change request"), "bold")
     assert [(span.start, span.end) for span in marked.spans] == [(0, 1), (6, 7), (13, 14)]
 
 
@@ -65,6 +65,6 @@ def test_text_is_matched_by_what_it_looks_like(pair: tuple[str, str], stored: in
     found = match(typed, text)
     assert found is not None
     start, end = text.index(there), text.index(there) + len(there)
-    assert found.places
-    assert all(start <= place < end for place in found.places)
+    assert found.indexes
+    assert all(start <= place < end for place in found.indexes)
     assert match(there, f"{typed} more") is not None

@@ -13,7 +13,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Document, EditResult, Location, WrappedDocument
 
 from octavo.tui.widgets import long_text
-from octavo.tui.widgets.long_text import MOST, LongText, WrappedRows
+from octavo.tui.widgets.long_text import MAX_ROW_LENGTH, LongText, WrappedRows
 from octavo.tui.widgets.text_inputs import TextEditor
 from tests.tui.widgets.scratch import Scratch
 
@@ -55,7 +55,7 @@ def test_it_is_wrapped_as_textual_wraps_it(seed: int) -> None:
 
 
 def test_what_is_taken_to_be_of_one_cell_is() -> None:
-    letters = [chr(code) for code in range(0x3000) if not long_text.UNUSUAL.match(chr(code))]
+    letters = [chr(code) for code in range(0x3000) if not long_text.OTHER_WIDTH.match(chr(code))]
     assert len(letters) > 800
     assert {get_character_cell_size(letter) for letter in letters} == {1}
 
@@ -76,7 +76,7 @@ def test_where_a_long_line_is_cut_is_in_no_text_and_all_that_was_done_can_be_und
         done = document.replace_range(start, end, put)
         assert document.text == text[:begin] + put + text[begin + len(taken) :]
         assert document.get_text_range((0, 0), done.end_location) == text[:begin] + put
-        assert max(map(len, document.lines)) <= MOST
+        assert max(map(len, document.lines)) <= MAX_ROW_LENGTH
         before.append((start, done, rows, text))
     for start, done, rows, text in reversed(before):
         document.replace_range(start, done.end_location, done.replaced_text)
@@ -95,7 +95,7 @@ async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pyt
         await pilot.pause()
         assert field.text == text
         read: list[int] = []
-        get_line, wrapped = TextEditor.get_line, WrappedRows.wrapped
+        get_line, wrapped = TextEditor.get_line, WrappedRows.wrap_positions
 
         def got(area: TextEditor, line_index: int) -> Text:
             line = get_line(area, line_index)
@@ -107,12 +107,12 @@ async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pyt
             return wrapped(rows, lines)
 
         monkeypatch.setattr(TextEditor, "get_line", got)
-        monkeypatch.setattr(WrappedRows, "wrapped", wrap)
+        monkeypatch.setattr(WrappedRows, "wrap_positions", wrap)
         for keys in (["x"], ["left"] * 2, ["up"] * 2, ["enter", "y"], ["ctrl+w"], ["home", "z"]):
             read.clear()
             await pilot.press(*keys)
             await pilot.pause()
-            assert sum(read) <= 12 * len(keys) * MOST, keys
+            assert sum(read) <= 12 * len(keys) * MAX_ROW_LENGTH, keys
         assert len(field.text) == len(text) + len("x\nz")
 
 

@@ -6,11 +6,11 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.confirm import Confirm
-from octavo.tui.widgets.dialog import Frame
+from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from tests.painting import work_counted
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
@@ -24,7 +24,7 @@ class Clock:
 
 
 class Telling(Scratch):
-    def on_notices_undo_wanted(self, message: Notices.UndoWanted) -> None:
+    def on_notices_undo_requested(self, message: Notices.UndoRequested) -> None:
         self.keep(message)
 
 
@@ -116,7 +116,7 @@ async def test_words_are_broken_only_where_they_have_no_room_without_the_bar_bes
 
 async def test_a_notice_stands_where_the_cursor_is_not() -> None:
     board = NoticeBoard(Clock())
-    listed: Rows[int] = Rows(lambda number: Row(f"row {number}"), key=lambda number: number)
+    listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
     app = Telling(listed, Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
         listed.show(range(12))
@@ -137,7 +137,7 @@ async def test_a_click_on_it_asks_to_undo() -> None:
         await at_rest(app)
         await pilot.click(Notices)
         await pilot.pause()
-        assert [message.number for message in app.got_of(Notices.UndoWanted)] == [number]
+        assert [message.number for message in app.got_of(Notices.UndoRequested)] == [number]
 
 
 async def test_without_motion_there_is_no_bar() -> None:
@@ -164,9 +164,9 @@ async def test_what_is_hostile_is_text() -> None:
 
 async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> None:
     board = NoticeBoard(Clock())
-    listed: Rows[int] = Rows(lambda number: Row(f"row {number}"), key=lambda number: number)
+    listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
     tabs = (Section("a", "All"), Section("b", "Mine"))
-    app = WithNotices(Sections(tabs, "a"), listed, Notices(board, top=0, clear=Sections), board=board)
+    app = WithNotices(SectionTabs(tabs, "a"), listed, Notices(board, top=0, uncovered=SectionTabs), board=board)
     async with app.run_test(size=(70, 12)) as pilot:
         listed.show(range(12))
         board.say("Renamed")
@@ -179,10 +179,10 @@ async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> Non
         assert shown(app).count("Renamed") == 1
         for height in (24, 12):
             await pilot.resize_terminal(70, height)
-            app.push_screen(Confirm("Delete it?", verb="Delete", intro="\n".join(["It goes."] * 30)))
+            app.push_screen(ConfirmDialog("Delete it?", verb="Delete", intro="\n".join(["It goes."] * 30)))
             await at_rest(app)
             (notices,) = app.screen.query(Notices)
-            (frame,) = app.screen.query(Frame)
+            (frame,) = app.screen.query(DialogFrame)
             assert notices.display
             assert not notices.region.intersection(frame.region)
             assert shown(app).count("Could not rename the page") == 1
@@ -205,14 +205,14 @@ async def test_notices_that_stay_the_same_are_neither_laid_out_nor_painted_again
             with work_counted() as work:
                 await asyncio.sleep(3)
             assert not work
-            app.push_screen(Confirm("Merge?", verb="Merge"))
+            app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
 
 
 async def test_the_time_left_to_undo_is_painted_each_second_on_the_screen_on_top_without_a_layout() -> None:
     board = NoticeBoard()
     app = WithNotices(Static(), Notices(board), board=board)
     async with app.run_test(size=(100, 30)):
-        app.push_screen(Confirm("Merge?", verb="Merge"))
+        app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
         board.say("5 threads resolved", undo=True, seconds=30)
         await at_rest(app)
         await asyncio.sleep(1)

@@ -7,8 +7,8 @@ from textual.content import Content
 from textual.events import MouseScrollDown
 
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
 from tests.tui.widgets.scratch import (
     HOSTILE,
     Scratch,
@@ -40,34 +40,34 @@ def row(thing: Thing) -> Row:
         text=thing.title,
         sign=Content.styled("●", "$octavo-note"),
         right=Content.styled(thing.kind, "$octavo-muted"),
-        below=f"about {thing.title}",
+        second_line=f"about {thing.title}",
     )
 
 
-def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False) -> Rows[Thing]:
-    return Rows(
+def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False) -> RowList[Thing]:
+    return RowList(
         row,
         key=lambda thing: thing.number,
         groups=(lambda thing: [Heading(thing.when)]) if grouped else None,
         search=lambda thing: thing.title,
         two_lines=two_lines,
-        ticks=ticks,
+        selectable=ticks,
         empty="Nothing needs you.",
         hint="3 change requests",
     )
 
 
 class Listening(Scratch):
-    def on_lines_highlighted(self, message: Lines.Highlighted) -> None:
+    def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
-    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
         self.keep(message)
 
-    def on_lines_more_wanted(self, message: Lines.MoreWanted) -> None:
+    def on_line_list_more_requested(self, message: LineList.MoreRequested) -> None:
         self.keep(message)
 
-    def on_rows_ticked(self, message: Rows.Ticked) -> None:
+    def on_row_list_selection_changed(self, message: RowList.SelectionChanged) -> None:
         self.keep(message)
 
 
@@ -78,7 +78,7 @@ async def test_of_a_hundred_thousand_rows_only_those_on_screen_are_drawn() -> No
         drawn.append(thing.number)
         return row(thing)
 
-    listed: Rows[Thing] = Rows(counting, key=lambda thing: thing.number)
+    listed: RowList[Thing] = RowList(counting, key=lambda thing: thing.number)
     app = Listening(listed)
     async with app.run_test(size=(60, 20)) as pilot:
         listed.show(things(100_000))
@@ -128,8 +128,8 @@ async def test_it_says_which_row_the_cursor_is_on_and_which_was_chosen() -> None
         listed.show(things(5))
         await pilot.press("j", "down", "k", "enter")
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Highlighted)] == [0, 1, 2, 1]
-        assert [message.key for message in app.got_of(Lines.Chosen)] == [1]
+        assert [message.key for message in app.got_of(LineList.Highlighted)] == [0, 1, 2, 1]
+        assert [message.key for message in app.got_of(LineList.Opened)] == [1]
         assert listed.item == Thing(1, "thing 1")
 
 
@@ -197,8 +197,12 @@ async def test_a_list_with_little_room_does_not_move_when_it_is_laid_out_again(h
 
 
 async def test_columns_share_the_width_and_give_way_when_it_is_small() -> None:
-    columns = (Column("SPACE", least=16), Column("YOU MAY", 8, drop=2), Column("UPDATED", 7, right=True, drop=1))
-    listed: Rows[Thing] = Rows(
+    columns = (
+        Column("SPACE", min_width=16),
+        Column("YOU MAY", 8, drop_order=2),
+        Column("UPDATED", 7, right=True, drop_order=1),
+    )
+    listed: RowList[Thing] = RowList(
         lambda thing: Row(cells=(thing.title, thing.kind, "3d")), key=lambda thing: thing.number, columns=columns
     )
     app = Listening(listed)
@@ -221,19 +225,19 @@ async def test_ticks() -> None:
     async with app.run_test(size=(60, 10)) as pilot:
         listed.show(things(5))
         await pilot.press("x", "x")
-        assert listed.ticks.keys == {0, 1}
+        assert listed.selection.keys == {0, 1}
         assert at(listed) == 2
         listed.set_filter("thing 3")
         await pilot.press("*")
-        assert listed.ticks.keys == {0, 1, 3}
+        assert listed.selection.keys == {0, 1, 3}
         listed.set_filter("")
         await pilot.press("*")
-        assert listed.ticks.keys == {0, 1, 2, 3, 4}
+        assert listed.selection.keys == {0, 1, 2, 3, 4}
         listed.show(things(3))
-        assert listed.ticks.keys == {0, 1, 2}, "what is not there any more is not ticked"
+        assert listed.selection.keys == {0, 1, 2}, "what is not there any more is not ticked"
         await pilot.press("*")
-        assert listed.ticks.keys == frozenset()
-        assert len(app.got_of(Rows.Ticked)) == 6, "it was told of each time"
+        assert listed.selection.keys == frozenset()
+        assert len(app.got_of(RowList.SelectionChanged)) == 6, "it was told of each time"
 
 
 async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_ticks() -> None:
@@ -242,17 +246,17 @@ async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_
     async with app.run_test(size=(60, 10)) as pilot:
         listed.show(things(6))
         await pilot.press("G", "k", "v", "k", "k", "v")
-        assert listed.ticks.keys == {2, 3, 4}
+        assert listed.selection.keys == {2, 3, 4}
         await pilot.press("g", "v")
-        assert listed.ticks.keys == {0, 2, 3, 4}
-        assert [each.number for each in listed.ticks.items] == [0, 2, 3, 4]
+        assert listed.selection.keys == {0, 2, 3, 4}
+        assert [each.number for each in listed.selection.items] == [0, 2, 3, 4]
         listed.set_filter("thing 3")
-        assert [each.number for each in listed.ticks.items] == [3], "what the filter hides is not acted on"
+        assert [each.number for each in listed.selection.items] == [3], "what the filter hides is not acted on"
         await pilot.press("escape")
         assert listed.query_text == ""
-        assert listed.ticks.keys == {0, 2, 3, 4}
+        assert listed.selection.keys == {0, 2, 3, 4}
         await pilot.press("escape", "G", "v")
-        assert listed.ticks.keys == {5}, "a range that was begun is forgotten with the ticks"
+        assert listed.selection.keys == {5}, "a range that was begun is forgotten with the ticks"
 
 
 async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None:
@@ -262,17 +266,17 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         listed.show(things(30), total=812)
         await at_rest(app)
         assert lines(app)[-1] == "  30 of 812 loaded   G load more"
-        assert listed.extent.said == "30 of 812 loaded"
-        assert listed.extent.said_of("thing") == "30 of 812 things loaded"
-        assert not app.got_of(Lines.MoreWanted)
+        assert listed.counts.summary == "30 of 812 loaded"
+        assert listed.counts.summary_of("thing") == "30 of 812 things loaded"
+        assert not app.got_of(LineList.MoreRequested)
         await pilot.press("G", "k", "j")
         await at_rest(app)
-        assert len(app.got_of(Lines.MoreWanted)) == 1
+        assert len(app.got_of(LineList.MoreRequested)) == 1
         assert "thing 29" in lines(app)[-2]
         listed.show(things(60), total=60)
         await at_rest(app)
-        assert listed.extent.said == "60 of 60"
-        assert listed.extent.said_of("thing") == "60 things"
+        assert listed.counts.summary == "60 of 60"
+        assert listed.counts.summary_of("thing") == "60 things"
         assert "loaded" not in shown(app)
 
 
@@ -369,7 +373,7 @@ async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter
         asked.append(thing.number)
         return thing.title
 
-    listed = Rows(row, key=lambda thing: thing.number, search=words)
+    listed = RowList(row, key=lambda thing: thing.number, search=words)
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
         listed.show(things(2000))
@@ -378,10 +382,10 @@ async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter
         await until(pilot, lambda: len(asked) == 2000)
         await pilot.press(*"thing 19", "enter")
         assert asked == list(range(2000))
-        assert listed.extent.said == "139 of 2000 shown"
+        assert listed.counts.summary == "139 of 2000 shown"
         listed.show(shown_again := [*listed.items, Thing(7000, "thing 1950")])
         assert (asked[2000:], len(listed.items)) == ([7000], len(shown_again))
-        listed.filter_words.forget()
+        listed.search_texts.discard()
         listed.apply_filter()
         assert len(asked) == 2001 + len(shown_again)
 
@@ -392,12 +396,12 @@ async def test_a_click_puts_the_cursor_and_a_second_one_opens() -> None:
     async with app.run_test(size=(60, 10)) as pilot:
         listed.show(things(9))
         await pilot.pause()
-        await pilot.click(Rows, offset=(5, 5))
+        await pilot.click(RowList, offset=(5, 5))
         assert at(listed) == 2
-        assert not app.got_of(Lines.Chosen)
-        await pilot.click(Rows, offset=(5, 5), times=2)
+        assert not app.got_of(LineList.Opened)
+        await pilot.click(RowList, offset=(5, 5), times=2)
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Chosen)] == [2]
+        assert [message.key for message in app.got_of(LineList.Opened)] == [2]
 
 
 async def test_the_wheel_scrolls_and_leaves_the_cursor() -> None:
@@ -436,8 +440,8 @@ async def test_the_cursor_is_a_bar_on_a_soft_ground_and_no_inversion() -> None:
 
 
 async def test_what_is_hostile_is_text() -> None:
-    listed: Rows[str] = Rows(
-        lambda text: Row(text=text, right=text, below=Content(text), sign="●"),
+    listed: RowList[str] = RowList(
+        lambda text: Row(text=text, right=text, second_line=Content(text), sign="●"),
         key=lambda text: text,
         groups=lambda text: [Heading(text, text)],
         two_lines=True,
@@ -483,7 +487,7 @@ async def test_when_many_rows_go_at_once_the_cursor_is_on_the_next_that_is_left(
 
 async def test_a_list_one_cell_wide_says_what_it_says_beside_its_scroll_bar_or_without() -> None:
     words = "The server sent it in a form that nobody here knows of, and does so again and again."
-    empty = Rows(row, key=lambda thing: thing.number, empty=words)
+    empty = RowList(row, key=lambda thing: thing.number, empty=words)
     app = Scratch(empty)
     async with app.run_test(size=(40, 20)) as pilot:
         for width, height in ((1, 6), (2, 6), (1, 1), (3, 9), (40, 20)):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.fact_list import Fact, Facts
-from octavo.tui.widgets.safe_text import fit, joined, marked, safe, safe_lines, spread
+from octavo.tui.widgets.safe_text import fit, highlight, join_texts, safe, safe_lines, spread
+from octavo.tui.widgets.text_widgets import Fact, FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 
 
@@ -45,16 +45,18 @@ def test_the_right_end_is_not_cut() -> None:
 
 
 def test_words_are_marked_wherever_they_stand() -> None:
-    content = marked(Content("Retry and retries"), ["retr", ""], "bold")
+    content = highlight(Content("Retry and retries"), ["retr", ""], "bold")
     assert [(span.start, span.end) for span in content.spans] == [(0, 4), (10, 14)]
 
 
 def test_pieces_that_say_nothing_leave_no_gap() -> None:
-    assert joined(["Payments API", "", "Ada L."]).plain == "Payments API · Ada L."
+    assert join_texts(["Payments API", "", "Ada L."]).plain == "Payments API · Ada L."
 
 
 async def test_facts_wrap_below_themselves() -> None:
-    facts = Facts([Fact("ok", "one", "short"), Fact("care", "a label", "a text that is longer than the line it is on")])
+    facts = FactList(
+        [Fact("ok", "one", "short"), Fact("care", "a label", "a text that is longer than the line it is on")]
+    )
     app = Scratch(facts)
     async with app.run_test(size=(36, 8)) as pilot:
         await pilot.pause()

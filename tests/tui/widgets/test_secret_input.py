@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.events import Paste
 
-from octavo.tui.widgets.secret_input import SecretCount, SecretInput, trimmed_key, why_no_key
+from octavo.tui.widgets.secret_input import SecretCount, SecretInput, extract_token, why_no_token
 from tests.tui.widgets.scratch import Scratch, shown, until
 
 KEY = "gb_api_abcDEF123456"
@@ -60,8 +60,8 @@ async def test_a_key_is_neither_shown_nor_copied() -> None:
 
 
 def test_there_is_nothing_in_nothing() -> None:
-    assert trimmed_key("  \n ") == ""
-    assert trimmed_key("Bearer ") == ""
+    assert extract_token("  \n ") == ""
+    assert extract_token("Bearer ") == ""
 
 
 @pytest.mark.parametrize(("name", "value"), [("TEXTUAL_LOG", "log.txt"), ("TEXTUAL", "debug,devtools")])
@@ -81,5 +81,5 @@ async def test_no_key_is_taken_while_keys_are_written_down(
 
 
 def test_developer_tools_write_keys_down() -> None:
-    assert why_no_key({}, frozenset({"devtools"})) is not None
-    assert why_no_key({"TEXTUAL": ""}, frozenset({"headless"})) is None
+    assert why_no_token({}, frozenset({"devtools"})) is not None
+    assert why_no_token({"TEXTUAL": ""}, frozenset({"headless"})) is None

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.secret_input import SecretInput
-from octavo.tui.widgets.text_inputs import MOST, LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH, LineInput, TextEditor
 from tests.tui.widgets.scratch import Scratch, at_rest, harmless, shown
 
 PASTED = "one \u202e\x1b[31m\ntwo"
@@ -62,7 +62,9 @@ async def test_of_a_megabyte_that_is_pasted_a_line_takes_what_it_can_hold(kind: 
         field.focus()
         field.post_message(Paste(pasted))
         await pilot.pause()
-        assert field.value == (pasted[:MOST] if " " not in pasted else "a" if kind is SecretInput else "a line")
+        assert field.value == (
+            pasted[:MAX_INPUT_LENGTH] if " " not in pasted else "a" if kind is SecretInput else "a line"
+        )
 
 
 @pytest.mark.parametrize("make", [LineInput, FilterInput, SecretInput, TextEditor])

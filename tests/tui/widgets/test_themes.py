@@ -4,7 +4,7 @@ import pytest
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from octavo.tui.widgets.themes import LEAST, Palette, adopted_palette, contrast, palettes
+from octavo.tui.widgets.themes import MIN_CONTRAST, Palette, adapt_palette, contrast, palettes
 
 OTHERS = sorted(name for name, theme in BUILTIN_THEMES.items() if not theme.ansi)
 OF_THE_TERMINAL = ("ansi-dark", "ansi-light")
@@ -16,7 +16,7 @@ def unread(palette: Palette) -> list[str]:
     inks = ("text", "muted", "accent", "success", "warning", "error", "note")
     pairs = [(ink, ground) for ink in inks for ground in ("background", "surface", "cursor")]
     pairs += [("text", ground) for ground in ("panel", "add_line", "add_word", "remove_line", "remove_word")]
-    return [f"{ink} on {ground}" for ink, ground in pairs if contrast(colour[ink], colour[ground]) < LEAST]
+    return [f"{ink} on {ground}" for ink, ground in pairs if contrast(colour[ink], colour[ground]) < MIN_CONTRAST]
 
 
 @pytest.mark.parametrize("name", [name for name in palettes() if name not in OF_THE_TERMINAL])
@@ -26,4 +26,4 @@ def test_all_there_is_to_read_in_a_theme_of_ours_can_be_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_theme_of_others_is_made_as_strong_as_it_must_be(name: str) -> None:
-    assert unread(adopted_palette(BUILTIN_THEMES[name])) == []
+    assert unread(adapt_palette(BUILTIN_THEMES[name])) == []

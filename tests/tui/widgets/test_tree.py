@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.tui.widgets.flat_tree import Outline
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.flat_tree import FlatTree
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.tree import Node, Tree
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 
@@ -35,10 +35,10 @@ SPACE = (
 
 
 class Listening(Scratch):
-    def on_lines_highlighted(self, message: Lines.Highlighted) -> None:
+    def on_line_list_highlighted(self, message: LineList.Highlighted) -> None:
         self.keep(message)
 
-    def on_lines_chosen(self, message: Lines.Chosen) -> None:
+    def on_line_list_opened(self, message: LineList.Opened) -> None:
         self.keep(message)
 
 
@@ -94,7 +94,7 @@ async def test_keys_fold_and_unfold() -> None:
         assert "▸ Webhooks" in shown(app), "what was below was folded as well"
         await pilot.press("k", "k", "=")
         assert "Retries  " in shown(app)
-        assert not any(tree.folds.by_hand.values())
+        assert not any(tree.folds.folded_by_user.values())
 
 
 async def test_folds_and_cursor_outlive_a_reload() -> None:
@@ -109,7 +109,7 @@ async def test_folds_and_cursor_outlive_a_reload() -> None:
         await pilot.pause()
         assert at(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
-        kept = tree.folds.by_hand
+        kept = tree.folds.folded_by_user
         again = Tree()
         await app.mount(again)
         again.show(SPACE, folded=kept)
@@ -117,18 +117,18 @@ async def test_folds_and_cursor_outlive_a_reload() -> None:
 
 
 async def test_what_begins_folded_and_how_it_is_reached() -> None:
-    tree = Tree(fold_below=1)
+    tree = Tree(fold_depth=1)
     app = Listening(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
         await pilot.pause()
         assert "▾ Guides" in shown(app)
         assert "▸ Webhooks" in shown(app)
-        assert tree.reveal("local")
+        assert tree.select_hidden("local")
         await pilot.pause()
         assert at(tree) == "local"
         assert [node.key for node in tree.path("local")] == ["guides", "hooks", "local"]
-        assert not tree.reveal("nowhere")
+        assert not tree.select_hidden("nowhere")
 
 
 async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
@@ -141,7 +141,7 @@ async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
         tree.go_to("hooks")
         await pilot.press("enter")
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
+        assert [message.key for message in app.got_of(LineList.Opened)] == ["hooks"]
 
 
 async def test_the_top_is_where_the_cursor_is_on_show() -> None:
@@ -170,7 +170,7 @@ async def test_the_cursor_passes_sections_by() -> None:
 
 
 async def test_a_filter_keeps_what_is_above_and_goes_to_the_first_match() -> None:
-    tree = Tree(fold_below=1)
+    tree = Tree(fold_depth=1)
     app = Listening(tree)
     async with app.run_test(size=(40, 24)) as pilot:
         tree.show(SPACE)
@@ -185,7 +185,7 @@ async def test_a_filter_keeps_what_is_above_and_goes_to_the_first_match() -> Non
         await pilot.press("/", *"nothing like it")
         await pilot.pause()
         assert "0 of 16 match" in shown(app)
-        tree.reveal("glossary")
+        tree.select_hidden("glossary")
         assert (at(tree), tree.query_text) == ("glossary", ""), "what is revealed is seen"
 
 
@@ -200,7 +200,7 @@ async def test_a_click_on_the_mark_folds() -> None:
         assert "▸ Webhooks" in shown(app)
         await pilot.click(Tree, offset=(8, line), times=2)
         await pilot.pause()
-        assert [message.key for message in app.got_of(Lines.Chosen)] == ["hooks"]
+        assert [message.key for message in app.got_of(LineList.Opened)] == ["hooks"]
 
 
 async def test_a_deep_tree_is_no_recursion() -> None:
@@ -211,9 +211,9 @@ async def test_a_deep_tree_is_no_recursion() -> None:
     app = Listening(tree)
     async with app.run_test(size=(32, 8)) as pilot:
         tree.show([node])
-        assert tree.reveal("leaf")
+        assert tree.select_hidden("leaf")
         await pilot.press("h", "k", "=", "-")
-        assert Outline([node]).path("leaf")[-1].key == "leaf"
+        assert FlatTree([node]).path("leaf")[-1].key == "leaf"
 
 
 async def test_what_is_hostile_is_text() -> None:

@@ -328,12 +328,12 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
     if any(_plain(getattr(change, name)) != _plain(getattr(page, name)) for name in changed):
         return False
     if "into" in change.model_fields_set:
-        parent = after.above(page.id)
+        parent = after.parent_of(page.id)
         if (parent and parent.id) != change.into:
             return False
     if change.document is None or change.document.markdown is None:
         return True
-    stored = await send(content.GetAsWritten(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
+    stored = await send(content.GetRawPage(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
     # A server may change the line breaks of a text, but keeps its words.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 

@@ -48,7 +48,7 @@ async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
     """
     try:
         # Not from the cache of `live`: the cached text is sanitized, and has the same URL.
-        page = await live.send(content.GetAsWritten(at=at, page_id=page_id, format="markdown"))
+        page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
     except NotFound:
         return None
     return page.markdown
@@ -166,7 +166,7 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
     if earlier is None:
         return content.DeletePage(page=change.page)
     fields = _changed_fields(earlier, current)
-    parent = next((page.id for page in reversed(then.trail(earlier.id)[:-1]) if now.find(page.id) is not None), None)
+    parent = next((page.id for page in reversed(then.path_to(earlier.id)[:-1]) if now.find(page.id) is not None), None)
     position = [page.id for page in then.siblings(earlier.id)].index(earlier.id)
     if earlier.type != "document":
         if current is None:
@@ -180,7 +180,7 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
         if earlier.pages:
             raise _CannotRestore("this server cannot restore a page together with its subpages")
         return content.InsertPage(document=document, into=parent, at=position, **fields)
-    if _id(now.above(earlier.id)) != _id(then.above(earlier.id)):
+    if _id(now.parent_of(earlier.id)) != _id(then.parent_of(earlier.id)):
         fields |= {"into": parent, "at": position}
     return content.UpdatePage(page=earlier.id, document=document, **fields)
 

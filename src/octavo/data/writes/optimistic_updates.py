@@ -125,7 +125,7 @@ def _on_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry
                 return page
             thread = _new_thread(op, entry, me)
             if read.order == "desc":
-                return _counted(page.before(thread), 1)
+                return _counted(page.with_first(thread), 1)
             return page if page.next else _appended(page, thread)
         case comments.Delete():
             return _without(page, op.comment_id)
@@ -327,7 +327,7 @@ def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> Lis
 
 
 def _without(page: ListPage[C], item_id: str) -> ListPage[C]:
-    return _counted(page.without(item_id), -1) if any(item.id == item_id for item in page.items) else page
+    return _counted(page.without_item(item_id), -1) if any(item.id == item_id for item in page.items) else page
 
 
 def _appended(page: ListPage[C], item: C) -> ListPage[C]:

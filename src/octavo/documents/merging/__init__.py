@@ -1,1 +1,1 @@
-"""Three-way merge: of the text of a page (`text`), and of the page tree and files of a revision (`tree`)."""
+"""Three-way merge of pages (page_merge.py) and of whole revisions (revision_merge.py)."""

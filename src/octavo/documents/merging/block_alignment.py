@@ -1,4 +1,4 @@
-"""Compares the siblings of two texts, block by block: which blocks stayed, and what became of the others."""
+"""Compares siblings of two versions block by block, and groups the changes of both sides into regions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, SourceBlock, Versions, sections
 
 _PAIR_LIMIT = 50_000
-"""Texts with more pairs of equal words, or with more words than `_WORD_LIMIT`, are not compared word by word."""
+"""Maximum number of pairs of equal words for a comparison by words. `_WORD_LIMIT` is the maximum number of words."""
 _WORD_LIMIT = 8_000
-_LEAST_SHARED = 0.4
-"""Share of the words of the shorter of two blocks that the longer block must have too, so that they are in one hunk."""
+_MIN_SHARED = 0.4
+"""Minimum share of the words of the shorter block that the longer block must contain for the two to be in one hunk."""
 
 
 class Hunk(NamedTuple):
-    """`old[i1:i2]` became `new[j1:j2]`. Either range may be empty."""
+    """A difference: `old[i1:i2]` was replaced by `new[j1:j2]`. Either range can be empty."""
 
     i1: int
     i2: int
@@ -40,12 +40,11 @@ class Hunk(NamedTuple):
 
 
 def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
-    """Return the differences between two lists of siblings. Hunks are as small as possible, but blocks that share many words are in
-    one hunk."""
+    """Return the differences between siblings. Blocks that share many words are in one hunk."""
     found: list[Hunk] = []
     for each in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:
-            found += _divided(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
+            found += _split_difference(old, new, Hunk(each.i1, each.i2, each.j1, each.j2))
     for number, hunk in enumerate(found):
         before = hunk.i1 - (found[number - 1].i2 if number else 0)
         after = (found[number + 1].i1 if number + 1 < len(found) else len(old)) - hunk.i2
@@ -54,8 +53,8 @@ def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Shift an addition or a deletion so that it begins with a heading, if the same result can be described so. `before` and `after`
-    are the numbers of equal blocks on both sides of the hunk."""
+    """Return an addition or deletion, shifted to begin with a heading if that describes the same change. `before` and
+    `after` are the numbers of equal blocks on either side of the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -69,48 +68,49 @@ def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: 
 
 
 def likeness(one: SourceBlock, other: SourceBlock) -> float:
-    """Return how many of their words two blocks share, from 0 to 1."""
+    """Return the share of words that two blocks have in common, 0 to 1."""
     shared = sum((Counter(one.words) & Counter(other.words)).values())
     return 2 * shared / max(1, len(one.words) + len(other.words))
 
 
 def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Return (place in old, place in new, length) of the runs of words that two texts share. Empty if the texts are too long."""
-    counts, others = Counter(old), Counter(new)
-    pairs = sum(count * others[word] for word, count in counts.items() if not word.isspace())
+    """Return (index in old, index in new, length) of equal runs of words. Empty if the texts are too long."""
+    counts, new_counts = Counter(old), Counter(new)
+    pairs = sum(count * new_counts[word] for word, count in counts.items() if not word.isspace())
     if max(len(old), len(new)) > _WORD_LIMIT or pairs > _PAIR_LIMIT:
         return []
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     return [(a, b, size) for a, b, size in matcher.get_matching_blocks() if size]
 
 
-def _divided(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
-    """Divide a difference into ranges of blocks that share words, and the blocks between these ranges."""
+def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
+    """Split a difference into ranges of blocks that share words, and the blocks between these ranges."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related in [*_related_ranges(old, new, difference), end]:
-        yield from _between_related(old, new, Hunk(i, related.i1, j, related.j1))
+        yield from _split_unrelated(old, new, Hunk(i, related.i1, j, related.j1))
         if not related.is_addition:
             yield related
         i, j = related.i2, related.j2
 
 
-def _between_related(old: Blocks, new: Blocks, rest: Hunk) -> Iterator[Hunk]:
-    i1, i2, j1, j2 = rest
-    if rest.is_deletion:
+def _split_unrelated(old: Blocks, new: Blocks, difference_between: Hunk) -> Iterator[Hunk]:
+    i1, i2, j1, j2 = difference_between
+    if difference_between.is_deletion:
         yield from (Hunk(i1 + start, i1 + end, j1, j1) for start, end in sections(old[i1:i2]))
-    elif rest.is_addition:
-        yield rest
+    elif difference_between.is_addition:
+        yield difference_between
     elif [each.name for each in old[i1:i2]] == [each.name for each in new[j1:j2]] and (
-        rest.is_edit or old[i1].kind == "line"
+        difference_between.is_edit or old[i1].kind == "line"
     ):
         yield from (Hunk(i1 + n, i1 + n + 1, j1 + n, j1 + n + 1) for n in range(i2 - i1))
     else:
-        yield rest
+        yield difference_between
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Find blocks that share runs of words: a paragraph and its two halves, a hint and the paragraphs that were in it."""
+    """Return the ranges of blocks that share runs of words, such as a paragraph and its two halves, or a hint and the
+    paragraphs that were in it."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
@@ -121,22 +121,22 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # a single word of a long text is there by chance
+            if count > 1 or are_short:  # A single equal word of a long text is a coincidence.
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
         if not _are_related(old[i], new[j], count, min(len(old[i].words), counts[j - difference.j1])):
             continue
         if found and (i < found[-1].i2 or j < found[-1].j2):
-            last = found.pop()
-            found.append(Hunk(last.i1, max(last.i2, i + 1), last.j1, max(last.j2, j + 1)))
+            previous = found.pop()
+            found.append(Hunk(previous.i1, max(previous.i2, i + 1), previous.j1, max(previous.j2, j + 1)))
         else:
             found.append(Hunk(i, i + 1, j, j + 1))
     return found
 
 
 def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block, without the words of blocks that were moved into it from elsewhere than `old`."""
+    """Return the words of a block. Words of blocks that were moved into it are left out, unless they come from `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -144,17 +144,18 @@ def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
     return (*WORD.findall(block.head), *(word for child in block.children or () for word in _without_moves(child, old)))
 
 
-def _are_related(old: SourceBlock, new: SourceBlock, shared: int, least: int) -> bool:
-    """Return whether two blocks that share so many words are in one hunk. `least` is the number of words of the shorter block."""
-    if shared < _LEAST_SHARED * least:
+def _are_related(old: SourceBlock, new: SourceBlock, shared: int, shorter_length: int) -> bool:
+    """Return whether two blocks with `shared` equal words belong in one hunk. `shorter_length` is the number of words of the
+    shorter block."""
+    if shared < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}
-    is_part_of_container = shared == least and "container" in kinds
+    is_part_of_container = shared == shorter_length and "container" in kinds
     return len(kinds) == 1 or shared >= 3 or is_part_of_container
 
 
 Region: TypeAlias = Versions[slice]
-"""A range of siblings: where it is in the base, in main and in the change request."""
+"""A range of siblings in the base, on main and in the change request."""
 
 
 class _Change(NamedTuple):
@@ -165,21 +166,21 @@ class _Change(NamedTuple):
 
 
 MovedBlocks: TypeAlias = tuple[frozenset[SourceBlock], frozenset[SourceBlock]]
-"""The blocks of the base that main moved, and those that the change request moved."""
+"""The base blocks that main moved, and those that the change request moved."""
 NO_MOVES: MovedBlocks = (frozenset(), frozenset())
 
 
 def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
-    """Yield the regions in order. Hunks of both sides that overlap or belong together are one region."""
+    """Yield the regions in order. Hunks of both sides that overlap or belong together form one region."""
     sides = (siblings.main, siblings.request)
     changes = sorted(_Change(hunk, side) for side in (0, 1) for hunk in hunks(siblings.base, sides[side]))
     found: list[list[_Change]] = []
     for change in changes:
         found.append([change])
         while len(found) > 1 and _are_one_region(found[-2], found[-1], siblings, moved):
-            last = found.pop()
-            found[-1] += last
-    shifts = [0, 0]  # how many more blocks main and the change request have before this region than the base
+            previous = found.pop()
+            found[-1] += previous
+    shifts = [0, 0]  # Blocks that each side has more than the base.
     for region in found:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
         starts = [start + shift for shift in shifts]
@@ -192,7 +193,7 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions overlap, or an addition of one side belongs to the neighbouring change of the other side."""
+    """Return whether two regions overlap, or an addition of one side belongs to an adjacent change of the other side."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -205,11 +206,11 @@ def _are_one_region(
 
 
 def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
-    """Return whether two neighbouring changes, of different sides, are one region."""
+    """Return whether two adjacent changes of different sides belong in one region."""
     if first.hunk.is_addition and second.hunk.is_addition:
-        return True  # their order is not known
+        return True  # The order of two additions is unknown.
     if not first.hunk.is_addition and not second.hunk.is_addition:
-        return False  # each side changed blocks of its own
+        return False  # The sides changed different blocks.
     is_before = first.hunk.is_addition
     added, changed = (first, second) if is_before else (second, first)
     sides = (siblings.main, siblings.request)
@@ -217,19 +218,20 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
     now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == now[0].name:
-        return False  # the old block is still there: the addition stays beside it
+        return False  # The old block still exists, so the addition stays next to it.
     if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
-        return False  # rows and items are independent of their neighbours
+        return False  # Rows and items are independent of their neighbors.
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
-        return False  # the old blocks moved away: the addition stays
+        return False  # The old blocks were moved away, so the addition stays.
     if all(each.move for each in new):
-        # Moved blocks are independent of their new neighbours. They conflict only with the deletion of the section they are in now.
+        # Moved blocks do not depend on their new neighbors. They conflict only with the deletion of the section around
+        # them.
         headings = [each.level for each in old if each.level and each not in moved[changed.side]]
         is_in_section = bool(headings) and (not new[0].level or min(headings) < new[0].level)
         return changed.hunk.is_deletion and not is_before and is_in_section
     if is_before:
-        # An addition before a section belongs to the section before, if that section still ends there.
+        # An addition before a section belongs to the section above it, if that section still ends there.
         is_section = bool(old[0].level) and (not now or 0 < now[0].level <= old[0].level)
         return not is_section
-    # An addition behind the change belongs to it unless the addition begins a section that no section of the change contains.
+    # An addition after the change belongs to it, unless the addition begins a section of the same or a higher level.
     return not new[0].level or any(0 < each.level < new[0].level for each in (*old, *now))

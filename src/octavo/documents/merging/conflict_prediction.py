@@ -1,7 +1,7 @@
-"""What a merge will not be able to decide, foreseen from what a server shows of the three revisions.
+"""Predicts the conflicts of a merge from the three revisions as the server shows them.
 
-The merge itself is made, of what is shown, and its result is dropped. So what it cannot decide is what the embedded
-platform will answer. Other servers may decide otherwise: for them this is where both sides changed the same.
+The module makes the merge and drops the result, so the prediction is exact for the embedded server. Other servers may
+resolve differently. For them, a predicted conflict means that both sides changed the same content.
 """
 
 from __future__ import annotations
@@ -17,101 +17,102 @@ from octavo.documents.page_trees import Json, Pages
 from octavo.documents.revision_changes import changes_between
 
 RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
-"""The common base, the primary content and the change request, in this order."""
+"""The common base, main and the change request, in this order."""
 
 _IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
-"""What is not shown of a page, or follows from where and when it is shown, or from what it says."""
+"""Fields of a page that are not compared: derived from other fields, from the time, or from the text."""
 
 
 @dataclass(frozen=True)
 class PredictedConflict:
-    """What both sides changed, each in its way. `kind` is that of `tree.Conflict`."""
+    """A conflict that a merge will have. `kind` is the kind of a `RevisionConflict`."""
 
     kind: str
     id: str
     name: str
-    """What a person calls it: a title, the name of a file."""
+    """A readable name: a title, or the name of a file."""
     text: str = ""
-    """The merged paragraph of a suggestion."""
+    """The merged text of a suggested paragraph."""
 
 
 @dataclass(frozen=True)
 class MergePrediction:
-    """What a merge will come to."""
+    """The expected result of a merge."""
 
     conflicts: tuple[PredictedConflict, ...]
     suggestions: tuple[PredictedConflict, ...]
-    """Paragraphs that will be merged by words: both sides changed different words of them."""
+    """Paragraphs that will be merged by words, because each side changed different words."""
     pages: Pages
     """The merged page tree."""
     is_on_main: bool
-    """Whether the merge changes nothing: main has every change of the change request."""
+    """Whether main already has every change of the change request, so that the merge changes nothing."""
 
 
-def pages_to_read(three: RevisionTriple, touched: Collection[str] | None) -> list[str]:
-    """The ids of the pages whose texts have to be read, in the order of the change request.
+def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
+    """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
-    Where documents have ids, most is settled by them. Where a server does not say them, pages the change request did
-    not change are settled: those not in `touched`. None if it is not known which it changed.
+    Pages with equal document ids need no reading. Without document ids, only pages in `touched` are needed: the pages
+    that the change request changed. `touched` is None if these are unknown.
     """
-    base, main, mine = ({page.id: page for page in each.walk()} for each in three)
+    base, main, request = ({page.id: page for page in each.walk()} for each in revisions)
     found = []
-    for page_id in dict.fromkeys([*mine, *main]):
-        sides = [side[page_id] for side in (base, main, mine) if page_id in side]
+    for page_id in dict.fromkeys([*request, *main]):
+        sides = [side[page_id] for side in (base, main, request) if page_id in side]
         if len(sides) < 2 or any(page.type != "document" for page in sides):
             continue
         documents = [page.document_id for page in sides]
         are_known = all(each is not None for each in documents)
         are_same = [one == other and one is not None for one, other in combinations(documents, 2)]
-        is_on_both = page_id in main and page_id in mine
+        is_on_both = page_id in main and page_id in request
         is_settled = any(are_same) if is_on_both else are_known
         if not is_settled and (are_known or touched is None or page_id in touched):
             found.append(page_id)
     return found
 
 
-def predict_merge(three: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
-    """Return what a merge will come to. `texts` has the texts of all pages that are `unsettled`, in each revision.
+def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
+    """Return the expected result of a merge. `texts` has the texts of all `pages_to_read`, in each revision.
 
-    The text of a page that is not in a revision is never looked at.
+    The text of a page in a revision without that page is not used.
     """
-    base, main, mine = (
-        _revision_content(each, {name: said[n] for name, said in texts.items()}) for n, each in enumerate(three)
+    base, main, request = (
+        _revision_content(each, {name: versions[n] for name, versions in texts.items()})
+        for n, each in enumerate(revisions)
     )
-    outcome = revision_merge.merge_revisions(base, main, mine, "", _TextsByThemselves())
-    names = {name: called for each in three for name, called in _names(each)}
+    outcome = revision_merge.merge_revisions(base, main, request, "", _LiteralTexts())
+    names = {name: title for each in revisions for name, title in _names(each)}
     conflicts = [PredictedConflict(each.kind, each.id, names.get(each.id) or each.id) for each in outcome.conflicts]
     suggestions = [
         PredictedConflict("words", each.page, names.get(each.page) or "", each.text) for each in outcome.suggestions
     ]
-    is_on_main = not conflicts and revision_merge.has_same_content(outcome.held, main)
-    return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.held["pages"], is_on_main)
+    is_on_main = not conflicts and revision_merge.has_same_content(outcome.content, main)
+    return MergePrediction(tuple(conflicts), tuple(suggestions), outcome.content["pages"], is_on_main)
 
 
 def shows_all_changes(
-    changes: Iterable[Change], three: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
+    changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the three revisions show each of the changes that the server lists for the change request.
+    """Return whether the three revisions show each change that the server lists for the change request.
 
-    A change that they do not show looks as if main had it: a file that is replaced at the same URL, reusable content
-    without the id of its document, a field that Octavo does not know. `texts` are those given to `forecast`.
+    An invisible change looks as if main already had it: a file replaced at the same URL, reusable content without a
+    document id, or a field that Octavo does not know. `texts` are the texts given to `predict_merge`.
     """
-    base, _, mine = three
-    shown = {_change_key(each) for each in changes_between(base, mine)}
+    base, _, request = revisions
+    shown = {_change_key(each) for each in changes_between(base, request)}
     shown |= {("page_edited", page) for page, (before, _, after) in texts.items() if before != after}
-    # The page tree is shown as a whole, but a server may name other pages as moved for the same order.
+    # Page moves are always visible in the page tree, and servers may report different pages as moved.
     return all(each.type == "page_moved" or _change_key(each) in shown for each in changes)
 
 
 def _change_key(change: Change) -> tuple[str, str]:
-    """The type of a change, and the id of what it is about."""
+    """Return the type of a change, and the id of the changed page, file or reusable content."""
     item = change.reusable_content
-    named = change.page or change.file
-    return change.type, named.id if named else str(item.get("id", "")) if isinstance(item, dict) else ""
+    changed_item = change.page or change.file
+    return change.type, changed_item.id if changed_item else str(item.get("id", "")) if isinstance(item, dict) else ""
 
 
-class _TextsByThemselves:
-    """Texts that are their own names."""
+class _LiteralTexts:
+    """A text store in which each text is its own name."""
 
     def text(self, name: str, /) -> str:
         return name
@@ -127,7 +128,6 @@ def _names(revision: Revision) -> Iterator[tuple[str, str]]:
 
 
 def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
-    """A revision as a merge takes it."""
     variables = revision.variables
     return {
         "pages": _pages(revision.pages, texts, set()),
@@ -138,7 +138,7 @@ def _revision_content(revision: Revision, texts: Mapping[str, str]) -> Json:
 
 
 def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) -> Pages:
-    """Pages as a merge takes them, each once, whatever the server says."""
+    """Return pages in the form that a merge needs. A page that the server repeats is included once."""
     result = []
     for page in pages:
         if page.id not in seen:
@@ -149,22 +149,22 @@ def _pages(pages: tuple[Page, ...], texts: Mapping[str, str], seen: set[str]) ->
 
 
 def _file(file: File) -> Json:
-    # What follows the question mark may be a key that is new each time.
+    # The query can contain a signature that is new for each response.
     address = (file.download_url or "").partition("?")[0]
     return {**_fields(file, {"download_url"}), "blob": address}
 
 
 def _reusable(item: ReusableContent) -> Json:
-    # No operation reads what it says: two documents that are not the same are taken as both changed.
+    # The text of reusable content is unavailable, so different documents count as changed.
     return {**_fields(item, {"document"}), **_text(item.document)}
 
 
-def _fields(thing: Page | File | ReusableContent, but: set[str]) -> dict[str, Any]:
-    # As JSON has them: values that both sides changed are told in words.
-    return thing.model_dump(mode="json", exclude=but, exclude_unset=True, exclude_none=True) | {
-        "id": thing.id,
-        "type": getattr(thing, "type", ""),
-        "title": getattr(thing, "title", ""),
+def _fields(item: Page | File | ReusableContent, excluded: set[str]) -> dict[str, Any]:
+    # Values are compared as JSON, because the merge shows conflicting values as text.
+    return item.model_dump(mode="json", exclude=excluded, exclude_unset=True, exclude_none=True) | {
+        "id": item.id,
+        "type": getattr(item, "type", ""),
+        "title": getattr(item, "title", ""),
     }
 
 

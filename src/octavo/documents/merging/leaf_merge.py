@@ -1,4 +1,4 @@
-"""Merges what is not divided into blocks: a text, a row of a table, the head of a block."""
+"""Merges content without child blocks: a text, a row of a table, the head of a block."""
 
 from __future__ import annotations
 
@@ -7,30 +7,21 @@ import re
 from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
 from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
-from octavo.documents.source_blocks import (
-    PROSE,
-    WORD,
-    SourceBlock,
-    Versions,
-    cells,
-    is_html,
-    row_frame,
-    with_cells,
-)
+from octavo.documents.source_blocks import PROSE, WORD, SourceBlock, Versions, cells, is_html, row_frame, with_cells
 
 Context = tuple[str, str]
-"""Text before and behind a conflict that makes the conflict readable alone."""
+"""Text before and after a conflict that is needed to read the conflict alone."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
-"""A part of a text that is merged as a whole: a word, the name of a link's target, whitespace or a sign."""
+"""A part of a text that is merged as a whole: a word, the target of a reference link, white space or a sign."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
-"""Dashes below a cell of the head of a table. Their number means nothing."""
-_LEAST_KEPT = 0.5
-"""Share of the words of a text that each side must have kept. A text that a side wrote anew is not merged by words."""
+"""The dashes below a header cell of a table. Their number has no meaning."""
+_MIN_KEPT = 0.5
+"""Minimum share of the words of a text that each side must have kept for a merge by words."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a text that both sides may have changed. A merge by words is a suggestion: a person looks at it."""
+    """Merge a text that both sides may have changed. A merge by words is only suggested, and the user can change it."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -39,13 +30,13 @@ def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -
     between = "\n" if kind in ("line", "item") else "\n\n"
     both = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
-        both = texts.main  # front matter has each field once
+        both = texts.main  # Front matter can have a field only once.
     is_suggested = by_words is not None and kind in PROSE
     return Conflict(kind, *texts, both=both, merged_text=by_words, is_suggested=is_suggested, context=context)
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a heading of which one side changed the level and the other some of the words."""
+    """Merge a heading if one side changed its level and the other some of its words. None otherwise."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -56,9 +47,9 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 
 
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
-    """Merge the text that a block begins with."""
+    """Merge the head of a block: the text before its children."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
-    if keys.main == keys.base == keys.request:  # only whitespace or the number of an item may differ
+    if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
         return heads.preferred
     if keys.is_conflict_free:
         return heads.preferred_by(keys)
@@ -68,8 +59,8 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. The row is one conflict if both sides changed the same cell. Then both texts of the conflict have the
-    cells that one side changed."""
+    """Merge a row cell by cell. If both sides changed the same cell, the row is one conflict. Both texts of the
+    conflict then include the cells that only one side changed."""
     widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_frame)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
@@ -89,7 +80,7 @@ def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Confl
 
 
 def merge_table_head(heads: Versions[str]) -> str | Conflict:
-    """Merge the head of a table: the names of the columns, and in markdown the dashes below them."""
+    """Merge the head of a table: the names of the columns, and in Markdown the dashes below them."""
     if heads.is_conflict_free:
         return heads.preferred
     lines = heads.map(lambda head: [head] if is_html(head) else head.split("\n"))
@@ -99,14 +90,14 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides. None if they changed the same or neighbouring words, if they added the same
-    words at different places, or if a side wrote most of the text anew."""
+    """Return the text with the changes of both sides. None if they changed the same or adjacent words, if they added
+    the same words in different places, or if a side rewrote most of the text."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):
         runs = matching_runs(old, new)
         kept = sum(bool(WORD.search(token)) for start, _, size in runs for token in old[start : start + size])
-        if kept < _LEAST_KEPT * sum(bool(WORD.search(token)) for token in old):
+        if kept < _MIN_KEPT * sum(bool(WORD.search(token)) for token in old):
             return None
         i = j = 0
         for start, place, size in [*runs, (len(old), len(new), 0)]:
@@ -114,16 +105,17 @@ def merge_words(base: str, main: str, request: str) -> str | None:
                 edits.setdefault((i, start, "".join(new[j:place])), set()).add(side)
             i, j = start + size, place + size
     texts = [
-        {text.strip() for (_, _, text), by in edits.items() if by == {side} and WORD.search(text)} for side in (0, 1)
+        {text.strip() for (_, _, text), sides_of_edit in edits.items() if sides_of_edit == {side} and WORD.search(text)}
+        for side in (0, 1)
     ]
     if any(len(WORD.findall(text)) > 1 for text in texts[0] & texts[1]):
-        return None  # both added it, at different places
+        return None  # Both sides added the same words in different places.
     merged, end = "", 0
     before: set[int] = set()
-    for (start, stop, text), by in sorted(edits.items(), key=lambda each: each[0]):
-        is_by_another = bool(before) and not before & by
-        if start < end or (is_by_another and not WORD.search("".join(old[end:start]))):
+    for (start, stop, text), sides_of_edit in sorted(edits.items(), key=lambda each: each[0]):
+        is_other_side = bool(before) and not before & sides_of_edit
+        if start < end or (is_other_side and not WORD.search("".join(old[end:start]))):
             return None
         merged += "".join(old[end:start]) + text
-        before, end = by, stop
+        before, end = sides_of_edit, stop
     return merged + "".join(old[end:])

@@ -1,4 +1,4 @@
-"""Reads a page with conflict markers: both sides of its conflicts, as an earlier merge wrote them."""
+"""Reads a page with conflict markers, as an earlier merge wrote it, back into conflicts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from octavo.documents.merging.merged_page import (
 
 
 class _MarkedPart(NamedTuple):
-    """A part of a merged page that is between conflict markers, with the whitespace around that part without markers."""
+    """A part of a merged page between conflict markers, with the white space around it without markers."""
 
     content: Conflict | MergedBlock
     before: str
     after: str
 
 
-def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
-    """Return the page whose conflicts are between markers in `text`.
+def read_marked_page(text: str, known: MergedPage | None = None) -> MergedPage:
+    """Return the page with the conflicts between the markers in `text`.
 
-    `known` is the merge that wrote the markers, if that merge is known. It has the conflicts with their base. Markers that are not
-    from `known` are one conflict each, with the whole text of both sides and without a base.
+    `known` is the merge that wrote the markers, if available. Its conflicts include the base. Each other pair of
+    markers becomes a conflict without a base, with the whole text of both sides.
     """
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
@@ -40,8 +40,8 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
     for mark in find_markers(text):
         main = "\n".join(lines[mark.first + 1 : mark.middle])
         request = "\n".join(lines[mark.middle + 1 : mark.last])
-        alike = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
-        found = alike.pop(0) if alike else None
+        same_sides = by_sides.get((_strip_blank_lines(main), _strip_blank_lines(request)))
+        found = same_sides.pop(0) if same_sides else None
         _add_text(pieces, "\n".join(lines[end : mark.first]), found.before if found is not None else None)
         end = mark.last + 1
         after = end
@@ -56,31 +56,31 @@ def read_marked(text: str, known: MergedPage | None = None) -> MergedPage:
             both = "\n\n".join(each for each in sides if each is not None)
             pieces.append(MergedChild(Conflict("blocks", None, sides[0], sides[1], both=both), gap))
     _add_text(pieces, "\n".join(lines[end:]), None)
-    is_ended = pieces and pieces[-1].gap.startswith("\n") and text.endswith("\n")
-    return MergedPage(MergedBlock("page", "", "", pieces, "\n" if is_ended else "", ""))
+    ends_with_gap = pieces and pieces[-1].gap.startswith("\n") and text.endswith("\n")
+    return MergedPage(MergedBlock("page", "", "", pieces, "\n" if ends_with_gap else "", ""))
 
 
 def _add_text(pieces: list[MergedChild], text: str, gap: str | None) -> None:
-    """Add the text between two conflicts. `gap` is the whitespace behind that text without markers, if it is known."""
+    """Add the text between two conflicts. `gap` is the white space after the text without markers, if known."""
     if not text:
         return
-    bare = text.rstrip("\n")
-    here = text[len(bare) :] + "\n"
-    pieces.append(MergedChild(bare, gap if gap is not None and here == "\n\n" else here))
+    stripped = text.rstrip("\n")
+    actual_gap = text[len(stripped) :] + "\n"
+    pieces.append(MergedChild(stripped, gap if gap is not None and actual_gap == "\n\n" else actual_gap))
 
 
 def _marked_in(block: MergedBlock) -> Iterator[_MarkedPart]:
-    """Yield the parts of a merged block that are between conflict markers before any choice."""
+    """Yield the parts of a merged block that are between conflict markers as long as nothing is resolved."""
     gap = block.space_before_children
     for number, (content, after) in enumerate(found := list(without_moved_places(block.pieces)), 1):
-        behind = after if number < len(found) else block.space_after_children
+        gap_after = after if number < len(found) else block.space_after_children
         if isinstance(content, Conflict):
-            yield _MarkedPart(content, gap, behind)
+            yield _MarkedPart(content, gap, gap_after)
         elif isinstance(content, MergedBlock) and any(conflicts_in(content)):
             if content.may_hold_markers:
                 yield from _marked_in(content)
             else:
-                yield _MarkedPart(content, gap, behind)
+                yield _MarkedPart(content, gap, gap_after)
         gap = after
 
 
@@ -89,7 +89,6 @@ def _sides(content: Conflict | MergedBlock) -> tuple[str, str]:
 
 
 def _strip_blank_lines(text: str) -> str:
-    """Return the text without the blank lines around it."""
     lines = text.split("\n")
-    said = [number for number, line in enumerate(lines) if line.strip()]
-    return "\n".join(lines[said[0] : said[-1] + 1]) if said else ""
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(lines[filled[0] : filled[-1] + 1]) if filled else ""

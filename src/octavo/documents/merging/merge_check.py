@@ -1,4 +1,4 @@
-"""Checks that a merged page has no text too often, or not often enough."""
+"""Checks that a merge loses and repeats no text."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from octavo.documents.source_blocks import MARKER, PROSE, WORD, SourceBlock, Ver
 from octavo.documents.source_reader import read_page
 
 Run: TypeAlias = tuple[str, ...]
-"""Five neighbouring words of a sentence. A shorter sentence gives the whole sentence, and each two neighbouring words."""
+"""Five adjacent words of a sentence. For a shorter sentence, the whole sentence, and each pair of adjacent words."""
 _RUN_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
-    """Return the runs of words that are lost or doubled if every conflict is decided for main, or for the change request.
+    """Return the runs of words that are lost or repeated if all conflicts are resolved for one side.
 
-    Two counts limit how often a run may be there: how often that side has the run, and that count after the change that the other
-    side made to the count of the base.
+    Two counts limit how often a run may occur: its count on that side, and this count changed by the difference
+    between the other side and the base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]
-    merged = {
-        text: Counter(_sentences([read_page(text)])) for text in set(results)
-    }  # one text if nothing is in conflict
+    # Without conflicts, both results are equal and parsed only once.
+    merged = {text: Counter(_sentences([read_page(text)])) for text in set(results)}
     miscounted: set[Run] = set()
     for result, own, other in zip(results, sentences[1:], sentences[:0:-1], strict=True):
-        every = (sentences.base, own, other, merged[result])
-        differing = {each for each in set().union(*every) if len({count[each] for count in every}) > 1}
+        all_counts = (sentences.base, own, other, merged[result])
+        differing = {each for each in set().union(*all_counts) if len({count[each] for count in all_counts}) > 1}
         in_base, in_own, in_other, in_merged = (
-            _count_runs({each: count[each] for each in differing}) for count in every
+            _count_runs({each: count[each] for each in differing}) for count in all_counts
         )
-        # If both sides deleted a sentence, the two deletions may be of the same place.
+        # If both sides deleted a sentence, they may have deleted the same occurrence.
         deleted = {each: sentences.base[each] - max(own[each], other[each]) for each in differing}
         deleted_by_both = _count_runs(deleted)
         for run in in_merged.keys() | in_own.keys() | in_other.keys():
             with_other = in_own[run] + in_other[run] - in_base[run]
-            least, most = max(0, with_other), max(0, with_other + deleted_by_both[run])
-            if not min(in_own[run], least) <= in_merged[run] <= max(in_own[run], most):
+            minimum, maximum = max(0, with_other), max(0, with_other + deleted_by_both[run])
+            if not min(in_own[run], minimum) <= in_merged[run] <= max(in_own[run], maximum):
                 miscounted.add(run)
     return miscounted
 
@@ -53,19 +52,17 @@ def _count_runs(sentences: Mapping[Run, int]) -> Counter[Run]:
 
 
 def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
-    """Yield the runs of words of blocks."""
+    """Yield the runs of words in blocks."""
     return (run for sentence in _sentences(blocks) for run in _runs(sentence))
 
 
 def _runs(words: Run) -> Iterator[Run]:
-    """Yield the runs of a sentence, a cell or a line, given as its words."""
     if len(words) < _RUN_LENGTH:
         yield from pairwise(words)
     yield from (words[start : start + _RUN_LENGTH] for start in range(max(1, len(words) - _RUN_LENGTH + 1)))
 
 
 def _sentences(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
-    """Yield the words of each sentence, cell and line of blocks."""
     for block in (each for top in blocks for each in top.walk()):
         text = MARKER.sub("", block.head, count=1) if block.kind == "item" else block.head
         if block.kind in ("row", "table"):

@@ -1,4 +1,4 @@
-"""The result of a merge of a page: merged text, and the conflicts that a person resolves."""
+"""The result of merging a page: merged text, and conflicts for the user to resolve."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ ChoiceKind: TypeAlias = Literal["main", "request", "both", "words", "own"]
 MAIN_LABEL = "main"
 SIDES: tuple[ChoiceKind, ChoiceKind] = ("main", "request")
 NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
-"""Kinds of conflicts that cannot keep both sides: a container has one head, front matter has each field once, text has one place."""
+"""Kinds of conflicts that cannot keep both sides, because a page has only one such head, field or place."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The resolution of a conflict: main, the change request, both, both merged by words, or the person's own text."""
+    """The resolution of a conflict: main, the change request, both, the merge by words, or the user's own text."""
 
     kind: ChoiceKind
     text: str = ""
-    """The text for `own`."""
+    """The text for the kind `own`."""
 
 
 @dataclass(eq=False)
 class Conflict:
-    """A place where the changes of main and of the change request contradict each other. A side that has no text there is None."""
+    """A place where main and the change request contradict each other. A side without text there is None."""
 
     kind: str
-    """The kind of block in conflict, or `blocks` (several), `head` (of a container or a table), `columns` or `moved`."""
+    """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
     base: str | None
-    """Empty if both sides added text. None if the base is not known."""
+    """Empty if both sides added text. None if the base is unknown."""
     main: str | None
     request: str | None
     both: str | None = None
-    """The text if both sides are chosen: main's, then the request's. Only main's if the page can have one of them."""
+    """The text if both sides are chosen: main's, then the request's. Only main's if the page can have only one."""
     merged_text: str | None = None
-    """The text with the changes of both sides. None if they changed the same or neighbouring words."""
+    """The text with the changes of both sides. None if they changed the same or adjacent words."""
     is_suggested: bool = False
-    """Whether `merged_text` is the result while nothing is chosen."""
+    """Whether `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
-    """Text before and behind the conflict that makes it readable alone: the head of a table, the fences of code."""
-    page_of_base_text: str | None = None
-    """The id of the page of main that has the text of the base now. None if no such page is known."""
-    decided_with: Conflict | None = None
-    """The conflict whose choice decides this conflict too. It is at another place of the same moved text."""
+    """Text before and after the conflict that is needed to read it alone: the head of a table, the fences of code."""
+    base_text_page: str | None = None
+    """The id of the page of main that now contains the text of the base. None if unknown."""
+    deciding_conflict: Conflict | None = None
+    """The conflict that resolves this one too, in another place of the same moved text. None if there is none."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
@@ -58,12 +58,12 @@ class Conflict:
         if choice.kind != "own":
             merged = self.both if self.merged_text is None else self.merged_text
             return {"main": self.main, "request": self.request, "both": self.both, "words": merged}[choice.kind]
-        if self.decided_with is not None:
+        if self.deciding_conflict is not None:
             return None if self.kind == "moved" else self.main
         return choice.text.strip("\n") or None
 
     def in_context(self, text: str | None) -> str:
-        """Return a text of the conflict as it is read alone: a row below the head of its table, an item that is not indented."""
+        """Return a text in readable form: a row below the head of its table, an item without indentation."""
         if not text:
             return ""
         if self.context != ("", ""):
@@ -74,12 +74,12 @@ class Conflict:
 
 
 _Choose: TypeAlias = Callable[[Conflict], Choice | None]
-"""Returns the choice for a conflict. None if nothing is chosen."""
+"""Returns the choice for a conflict. None if the conflict is unresolved."""
 
 
 @dataclass(eq=False)
 class MergedChild:
-    """A child of a merged block, and the whitespace before the next child."""
+    """A child of a merged block, and the white space before the next child."""
 
     content: str | Conflict | MergedBlock | MovedPlace
     gap: str
@@ -96,11 +96,11 @@ class MergedBlock:
     space_after_children: str
     tail: str
     is_numbered: bool = False
-    """Whether the items are numbered consecutively in all versions: the merged items are numbered again."""
+    """Whether the items are numbered consecutively in all versions. If so, the merged items are renumbered."""
 
     @property
     def may_hold_markers(self) -> bool:
-        """Whether conflict markers may be inside the block. A list, a table or code is between markers as a whole."""
+        """Whether conflict markers can be inside the block. Lists, tables and code are enclosed as a whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
@@ -108,7 +108,8 @@ class MergedBlock:
 class MovedPlace:
     """A place that text was moved to or from, without a conflict of its own.
 
-    `conflict` is used instead of `pieces` if another place of that text is in conflict: one choice then decides all these places.
+    If another place of the text is in conflict, `conflict` is used in place of `pieces`: one choice then resolves all
+    places.
     """
 
     pieces: list[MergedChild]
@@ -117,7 +118,7 @@ class MovedPlace:
 
 
 class Fragment(NamedTuple):
-    """A part of the text of a page, and the conflict that this text comes from."""
+    """A part of the text of a page, with the conflict that it comes from."""
 
     text: str
     conflict: Conflict | None = None
@@ -125,7 +126,7 @@ class Fragment(NamedTuple):
 
 @dataclass
 class MergedPage:
-    """A merged page. Its text depends on the choices made for its conflicts."""
+    """A merged page. Its text depends on the choices for its conflicts."""
 
     root: MergedBlock
     line_end: str = "\n"
@@ -136,37 +137,39 @@ class MergedPage:
         return MergedPage(MergedBlock("page", "", "", pieces, "", ""), self.line_end)
 
     @cached_property
-    def places(self) -> list[tuple[str, Conflict]]:
-        """Every place of a conflict in order, with the name of the conflict. The name changes only if the text of a side changes."""
-        seen, names, every = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
-        for conflict in (each for each in every if each.decided_with is None):
+    def conflict_places(self) -> list[tuple[str, Conflict]]:
+        """Every place of a conflict in order, with its name. The name depends on the text of both sides."""
+        seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
+        for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
             seen[digest] += 1
             names[conflict] = f"{digest}-{seen[digest]}"
-        return [(names[each.decided_with or each], each) for each in every]
+        return [(names[each.deciding_conflict or each], each) for each in conflicts_in_order]
 
     @property
-    def named(self) -> list[tuple[str, Conflict]]:
+    def named_conflicts(self) -> list[tuple[str, Conflict]]:
         """The conflicts in order, each once, with its name."""
-        return [(name, each) for name, each in self.places if each.decided_with is None]
+        return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """The conflicts without a suggested result: a person has to resolve them."""
-        return [each for _, each in self.named if not each.is_suggested]
+        """The conflicts that the user has to resolve: those without a suggested result."""
+        return [each for _, each in self.named_conflicts if not each.is_suggested]
 
     def text(self, choices: Mapping[str, Choice] | None = None, *, request: str = "", main: str = MAIN_LABEL) -> str:
-        """Return the text after the choices, which are by the names of conflicts. Blocks with other conflicts are between conflict
-        markers that name both sides: `main`, and the change request as `request`."""
-        suggested = {each: Choice("words") for _, each in self.places if (each.decided_with or each).is_suggested}
-        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.places}
+        """Return the text after `choices`, given by conflict name. Unresolved conflicts are between conflict markers
+        with the labels `main` and `request`."""
+        suggested = {
+            each: Choice("words") for _, each in self.conflict_places if (each.deciding_conflict or each).is_suggested
+        }
+        chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.conflict_places}
         assembler = _Assembler(chosen.__getitem__, labels=(main, request))
         text = "".join(each.text for each in assembler.fragments(self.root) or ())
         return text.replace("\n", "\r\n") if self.line_end == "\r\n" else text
 
-    def decided(self, kind: ChoiceKind) -> str:
+    def text_with_choice(self, kind: ChoiceKind) -> str:
         """Return the text with the same choice for every conflict."""
-        return self.text({name: Choice(kind) for name, _ in self.named})
+        return self.text({name: Choice(kind) for name, _ in self.named_conflicts})
 
     def fragments_of_main(self) -> list[Fragment]:
         """Return the text in order, with main's side of each conflict."""
@@ -174,7 +177,7 @@ class MergedPage:
 
 
 def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
-    """Yield the conflicts of a part of a page, in order."""
+    """Yield the conflicts in a part of a page, in order."""
     if isinstance(content, Conflict):
         yield content
     elif isinstance(content, MergedBlock):
@@ -184,7 +187,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of pieces, each with the whitespace behind it. A place of moved text gives its pieces, or its conflict."""
+    """Yield the content of pieces, each with the white space after it. Resolves each `MovedPlace`."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
@@ -195,13 +198,13 @@ def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | 
 
 
 class _Assembler:
-    """Puts the text of a page together after the choices. Other conflicts give one side, or both sides between conflict markers."""
+    """Assembles the text of a page. Unresolved conflicts give one side, or both sides between markers."""
 
     def __init__(self, choice: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
         self._choice, self._side, self._labels = choice, Choice(side), labels
 
     def fragments(self, content: str | Conflict | MergedBlock) -> list[Fragment] | None:
-        """Return the text of a part of a page. None if nothing is left of it."""
+        """Return the text of a part of a page. None if no text is left."""
         if isinstance(content, str):
             return [Fragment(content)]
         if self._labels is not None and self._is_marked(content):
@@ -227,7 +230,7 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, kept: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the whitespace before the first child, and behind each. Conflict markers are between blank lines."""
+        """Yield the white space before the first child and after each child, with blank lines around conflict markers."""
         if not kept:
             yield block.space_before_children if block.tail else ""
             return
@@ -238,16 +241,16 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether both sides are between conflict markers. Markers are on lines of their own, around whole blocks."""
+        """Return whether a part is enclosed in conflict markers, which are only around whole blocks."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # the old place of text that both sides moved: neither side has anything there
+            return False  # Both sides moved the text away from here.
         return any(self._choice(each) is None for each in conflicts_in(content))
 
 
 def _renumber(items: list[list[Fragment]]) -> None:
-    """Number the items from the number of the first item."""
+    """Renumber the items, starting with the number of the first item."""
     first: int | None = None
     for count, fragments in enumerate(items):
         at = next((n for n, each in enumerate(fragments) if each.text), None)
@@ -260,7 +263,7 @@ def _renumber(items: list[list[Fragment]]) -> None:
 
 
 def text_of(content: str | Conflict | MergedBlock, choice: _Choose, side: ChoiceKind) -> str | None:
-    """Return the text of a part of a page after the choices, with one side of other conflicts. None if no text is left."""
+    """Return the text after the choices, with one side of unresolved conflicts. None if no text is left."""
     found = _Assembler(choice, side).fragments(content)
     return None if found is None else "".join(each.text for each in found)
 
@@ -271,7 +274,7 @@ def side_of(content: str | Conflict | MergedBlock, side: ChoiceKind) -> str | No
 
 
 def with_markers(main: str | None, request: str | None, main_label: str, request_label: str) -> str:
-    """Return both sides of a conflict between conflict markers. Each marker is alone between blank lines."""
+    """Return both sides of a conflict between conflict markers, with blank lines around each marker."""
     parts = (f"<<<<<<< {main_label}", main, "=======", request, f">>>>>>> {request_label}")
     return "\n\n".join(part.strip("\n") for part in parts if part and part.strip("\n"))
 

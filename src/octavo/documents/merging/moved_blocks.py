@@ -1,4 +1,4 @@
-"""Follows blocks that one side moved: an edit by the other side is applied at the new place."""
+"""Follows blocks that one side moved, so that edits of the other side are merged at the new place."""
 
 from __future__ import annotations
 
@@ -12,64 +12,64 @@ from octavo.documents.merging.block_alignment import Hunk, MovedBlocks, hunks, l
 from octavo.documents.source_blocks import Move, SourceBlock, Versions
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
-_LEAST_LETTERS = 3
-"""Letters that a block must have to be found at another place. A heading needs none."""
-_LEAST_WORDS = 4
-"""Words that a block must have to be found at another place if it was edited too."""
-_ALIKE = 0.6
-"""Share of its words that a block keeps if it is moved and edited."""
-_RELATED = 0.1
-"""Share of its words that a block keeps if it is rewritten at its place."""
+_MIN_LETTERS = 3
+"""Minimum number of letters for a block to count as moved. Headings need none."""
+_MIN_WORDS = 4
+"""Minimum number of words for a block to count as moved and edited."""
+_MIN_MOVED_LIKENESS = 0.6
+"""Minimum share of equal words for a block to count as moved and edited."""
+_MIN_REWRITTEN_LIKENESS = 0.1
+"""Minimum share of equal words for a block to count as rewritten in place."""
 _PAIR_LIMIT = 4000
-"""If there are more pairs of blocks, they are not compared in search of moves."""
+"""Maximum number of pairs of blocks to compare in search of moves."""
 
 _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
-"""The blocks that replace a block."""
+"""The replacements of each replaced block."""
 
 
 class _Addition(NamedTuple):
     siblings: Sequence[SourceBlock]
-    """Siblings in the base."""
+    """The base blocks with the same parent, among which the blocks were added."""
     place: int
-    """Place among them."""
+    """The index among the siblings before which the blocks were added."""
     blocks: Sequence[SourceBlock]
 
 
 class _Counterparts:
-    """What became of the blocks of the base in one side."""
+    """The counterparts of base blocks on one side."""
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
-        self.same_place: dict[SourceBlock, SourceBlock] = {}
-        """For each block that stays at its place: its version in this side, edited or not."""
+        self.unmoved: dict[SourceBlock, SourceBlock] = {}
+        """The version on this side for each block that stays in place, edited or not."""
         self.divided: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """For each block that was replaced by several blocks, or by a block of another kind: these blocks."""
+        """The blocks that replaced a block, if there are several, or one of another kind."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
-        """For each moved block: its version in this side."""
+        """The version on this side for each moved block."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of the base and of this side that are at the same place and have words in common: they were not moved."""
-        self._unlike: list[tuple[SourceBlock, SourceBlock]] = []
-        """Pairs of blocks at the same place with few words in common. They correspond only if neither was moved."""
+        """Blocks of the base and of this side that are in the same place and share words, so neither was moved."""
+        self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
+        """Pairs of blocks in the same place with few equal words. They correspond only if neither was moved."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
         self._pair(base, side)
-        paired = {*self.same_place, *self.same_place.values()}
+        paired = {*self.unmoved, *self.unmoved.values()}
         self._find_moves(*([each for each in tree.walk() if each not in paired] for tree in (base, side)))
         arrived = set(self.moved.values())
-        for old, new in self._unlike:
+        for old, new in self._dissimilar_pairs:
             if old not in self.moved and new not in arrived:
                 self._pair(old, new)
-        self._base_of = {new: old for old, new in self.same_place.items()}
+        self._base_of = {new: old for old, new in self.unmoved.items()}
 
     def place_of(self, block: SourceBlock) -> tuple[SourceBlock | None, SourceBlock | None]:
-        """Return the blocks of the base in which, and after which, a block of this side is."""
+        """Return the base versions of the parent and of the previous sibling of a block. None if missing."""
         parent = self._parents[block]
         siblings = parent.children or ()
         before = [self._base_of[each] for each in siblings[: siblings.index(block)] if each in self._base_of]
         return self._base_of.get(parent), before[-1] if before else None
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
-        """Pair a block with its new version, and pair the blocks in both."""
-        self.same_place[old] = new
+        """Pair a block with its new version, and pair their children."""
+        self.unmoved[old] = new
         old_children, new_children = old.children or (), new.children or ()
         i = j = 0
         found = hunks(old_children, new_children) if old.key != new.key else []
@@ -78,15 +78,20 @@ class _Counterparts:
                 self._pair(one, other)
             before, after = old_children[hunk.i1 : hunk.i2], new_children[hunk.j1 : hunk.j2]
             if hunk.is_edit and before[0].name == after[0].name:
-                if likeness(before[0], after[0]) > _RELATED or before[0].kind in _NEVER_MOVED:
+                if likeness(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
-                    self._unlike.append((before[0], after[0]))
+                    self._dissimilar_pairs.append((before[0], after[0]))
             elif before and after:
                 if len(before) * len(after) > _PAIR_LIMIT:
                     self._rewritten.update(before, after)
                 else:
-                    pairs = ((one, other) for one in before for other in after if likeness(one, other) > _RELATED)
+                    pairs = (
+                        (one, other)
+                        for one in before
+                        for other in after
+                        if likeness(one, other) > _MIN_REWRITTEN_LIKENESS
+                    )
                     self._rewritten.update(each for pair in pairs for each in pair)
                 if len(before) == 1:
                     self.divided[before[0]] = after
@@ -95,61 +100,61 @@ class _Counterparts:
             i, j = hunk.i2, hunk.j2
 
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
-        """Find blocks that were deleted at one place and added at another: first blocks with equal keys, then blocks alike."""
+        """Find blocks that were deleted in one place and added in another: equal blocks first, then similar blocks."""
         counts, others = Counter(each.key for each in deleted), Counter(each.key for each in added)
         by_key = {each.key: each for each in added}
         arrived: set[SourceBlock] = set()
         for old in deleted:
             new = by_key.get(old.key)
-            is_known = bool(old.level) or sum(map(len, old.words)) >= _LEAST_LETTERS
+            is_known = bool(old.level) or sum(map(len, old.words)) >= _MIN_LETTERS
             is_once = counts[old.key] == others[old.key] == 1
             is_free = old not in self.moved and new not in arrived
             if new is not None and is_known and is_once and is_free and self._may_move(old, new):
                 self.moved.update(zip(old.walk(), new.walk(), strict=True))
                 arrived.update(new.walk())
-        rest = [each for each in deleted if each not in self.moved and self._may_be_moved_and_edited(each)]
+        unpaired = [each for each in deleted if each not in self.moved and self._may_be_moved_and_edited(each)]
         candidates = [each for each in added if each not in arrived and self._may_be_moved_and_edited(each)]
-        if len(rest) * len(candidates) > _PAIR_LIMIT:
+        if len(unpaired) * len(candidates) > _PAIR_LIMIT:
             return
-        for old in rest:
+        for old in unpaired:
             free = (each for each in candidates if each.name == old.name and each not in arrived)
-            alike = (each for each in free if self._may_move(old, each))
-            best = max(alike, key=lambda each: likeness(old, each), default=None)
-            if best is not None and likeness(old, best) >= _ALIKE:
+            possible = (each for each in free if self._may_move(old, each))
+            best = max(possible, key=lambda each: likeness(old, each), default=None)
+            if best is not None and likeness(old, best) >= _MIN_MOVED_LIKENESS:
                 self.moved[old] = best
                 arrived.update(best.walk())
 
     def has_moved_into(self, addition: _Addition) -> bool:
-        """Return whether a block of an addition, or a block in it, was moved there by this side."""
+        """Return whether this side moved a block into an addition."""
         arrived = set(self.moved.values())
         return any(each in arrived for block in addition.blocks for each in block.walk())
 
     def _may_be_moved_and_edited(self, block: SourceBlock) -> bool:
-        return len(block.words) >= _LEAST_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
+        return len(block.words) >= _MIN_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Rows are followed within their table only: other tables have other columns."""
+        """Return whether a block can have been moved from `old` to `new`. Rows stay within their table."""
         if old.kind in _NEVER_MOVED:
             return False
-        return old.kind != "row" or self.same_place.get(self._parents[old]) is self._parents[new]
+        return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]
 
 
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
-    """Return main and the change request, changed in two ways, and the blocks of the base that each side moved.
+    """Return main and the change request prepared for the merge, and the base blocks that each side moved.
 
-    A block that a side moved gets `move`: the base's block, and the blocks that the other side has instead. In the tree of the other
-    side, the base's block replaces these blocks at the old place, so that only the move is a change there.
+    A moved block gets `move`: the base block, and the other side's blocks. In the other side's tree, the base block
+    replaces these blocks at the old place, so that only the move counts as a change there.
     """
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
     moved: tuple[set[SourceBlock], set[SourceBlock]] = (set(), set())
     for side, (mover, other) in enumerate((sides, sides[::-1])):
         old_places: dict[SourceBlock, list[SourceBlock]] = {}
-        """For each moved block of the base: the blocks that the other side has at the old place."""
+        """The blocks of the other side at the old place, for each moved base block."""
         for old, new in mover.moved.items():
             if new in changes[side]:
-                continue  # this block was replaced in the first round, for a move of the other side
-            version = other.moved.get(old) or other.same_place.get(old)
+                continue  # A move of the other side already replaced the block.
+            version = other.moved.get(old) or other.unmoved.get(old)
             blocks = other.divided.get(old, ()) if version is None else (version,)
             is_by_both = old in other.moved and version is not None and mover.place_of(new) != other.place_of(version)
             changes[side][new] = [replace(new, move=Move(old, blocks, is_by_both))]
@@ -159,7 +164,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 old_places[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.place - 1] if addition.place else None
-            # What the other side added behind a moved block moves along with that block.
+            # A block that the other side added after a moved block moves along with it.
             if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
                 changes[side][mover.moved[last]] += addition.blocks
                 old_places[last] += addition.blocks
@@ -181,7 +186,6 @@ def _belongs_to_moved(addition: _Addition, moved: Mapping[SourceBlock, SourceBlo
 
 
 def _with_changes(block: SourceBlock, changes: _Changes) -> SourceBlock:
-    """Return the tree with some blocks replaced by others."""
     if not block.children:
         return block
     children: list[SourceBlock] = []

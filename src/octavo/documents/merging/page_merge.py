@@ -1,26 +1,29 @@
-"""Merges three versions of a page. Git merges three versions of a file by lines; this module merges by blocks.
+"""Merges three versions of a page: the base, main and the change request.
 
-1. Read each version as a tree of blocks (`source_reader`).
-2. Follow the blocks that one side moved (`moved_blocks`): an edit by the other side is merged at the new place, not at the old one.
-3. Go down the trees, from the page to its blocks and to the blocks in them. At each level, compare the children in main and in the
-   change request with those in the base (`block_alignment`). Changes of both sides that overlap or belong together are one region
-   (`regions`). Children between two regions differ in whitespace only.
+Git merges files by lines; this module merges pages by blocks. Start with `merge`.
+
+1. Read each version as a tree of blocks (source_reader.py).
+2. Follow the blocks that one side moved (moved_blocks.py). An edit by the other side is merged at the new place.
+3. Walk the trees from the page down to its innermost blocks. At each level, compare the children in main and in the
+   change request with those in the base (block_alignment.py). Changes of both sides that overlap or belong together form
+   one region (`regions`). Children between two regions differ in white space only.
 4. Merge each region by the first of these rules that applies:
-   - If one side changed the region, take that side. If both sides changed the region in the same way, and no block in the region
-     was moved, take main.
-   - If both sides only added blocks, keep equal blocks at the start and at the end once. Then merge front matter by fields, and
-     keep moved blocks, and the rows and items of both sides. Different versions of the same row or item, and all other blocks, are one conflict.
-   - If the region is one block in all versions, merge inside that block: a table by columns and rows, a row by cells, front matter by
-     fields, every other block by its children, as in step 3. A text of which both sides changed different words is merged by
-     words: that is the result until a person chooses a side. Every other text is a conflict (`leaf_merge`).
-   - If the versions have the same kinds of blocks, and no block was changed in two ways, merge block by block.
-   - Every other region is one conflict, with the whole text of each side. If all blocks in the region are paragraphs, the choice of
-     both sides is their merge by words, if there is one.
-5. If moved text is in conflict at one place, one choice decides that conflict at all places of the text
+   - If one side changed the region, take that side. If both sides changed it in the same way, and no block in it was
+     moved, take main.
+   - If both sides only added blocks, keep equal blocks at the start and at the end once. Then merge front matter by
+     fields, and keep moved blocks, and the rows and items of both sides. Different versions of one row or item, and all
+     other blocks, are one conflict.
+   - If the region is one block in all versions, merge inside that block: a table by columns and rows, a row by cells,
+     front matter by fields, any other block by its children, as in step 3. A text in which the sides changed different
+     words is merged by words; the user can still choose a side. Any other text is a conflict (leaf_merge.py).
+   - If the versions have the same kinds of blocks, and the sides changed no block differently, merge block by block.
+   - Any other region is one conflict, with the whole text of each side. If all its blocks are paragraphs, choosing both
+     sides gives their merge by words, if there is one.
+5. If moved text is in conflict in one place, one choice resolves the conflict in all places of the text
    (`_join_conflicts_of_moved_text`).
-6. Check two results (`merge_check`): every conflict decided for main, and every conflict decided for the change request. If words are
-   lost or doubled in one of them, merge again: the regions of the page with such words, and all regions between them, become one
-   conflict; if no region has such words, all regions do. If the check fails again, follow no moves, and make one conflict of
+6. Check two results (merge_check.py): all conflicts resolved for main, and all resolved for the change request. If words
+   are lost or repeated, merge again: the regions with such words, and all regions between them, become one conflict. If
+   no region has such words, all regions do. If the check fails again, follow no moves, and make one conflict of
    everything from the first to the last change.
 """
 
@@ -63,23 +66,24 @@ from octavo.documents.source_reader import read_page
 
 T = TypeVar("T")
 _IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]
-"""Whether a region becomes a part of one large conflict."""
+"""Returns whether a region becomes part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
-"""Share of their words that two new items have in common if they are versions of one item."""
+"""Minimum share of equal words for two new items to count as versions of one item."""
 _ROW_LIKENESS = 0.5
-"""The same for rows whose first cells are equal."""
+"""Minimum share of equal words for two new rows with equal first cells to count as versions of one row."""
 _PAIR_LIMIT = 10_000
-"""If there are more pairs of new rows or items, no pair is compared, and no pair counts as versions of one."""
+"""Maximum number of pairs of new rows or items to compare. Above it, no pair counts as versions of one."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
-    """Merge a page: `main` with what `request` changed since `base`."""
+    """Return `main` with the changes of `request` since `base`."""
     texts = Versions(base, main, request)
     if texts.is_conflict_free:
-        return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))  # not parsed: the head is the text
+        # A merge without conflicts needs no parsing. The head is the whole text.
+        return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))
     line_end = "\n"
-    # Every version has one kind of line end only, and at least one version has CRLF.
+    # Every version has one kind of line break only, and at least one version has CRLF.
     if {_line_end(text) for text in texts if "\n" in text} in ({_CRLF}, {_CRLF, "\n"}):
         line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).preferred
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
@@ -89,67 +93,68 @@ def merge(base: str, main: str, request: str) -> MergedPage:
 
 
 def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
-    """Merge a page. If a side emptied the page, all changes are one conflict."""
+    """Return the merged page. If a side deleted all text, all changes are one conflict."""
     without_moves = _PageMerge(versions.main, versions.request, NO_MOVES)
     if is_emptied:
         return without_moves.merge_page(versions.base, lambda _: True)
     with_moves = _PageMerge(*follow_moves(versions))
     merged = with_moves.merge_page(versions.base)
-    if wrong := miscounted_runs(merged, versions):
-        merged = with_moves.merge_page(versions.base, lambda region: any(wrong & {*runs_of(each)} for each in region))
+    if miscounted := miscounted_runs(merged, versions):
+        merged = with_moves.merge_page(
+            versions.base, lambda region: any(miscounted & {*runs_of(each)} for each in region)
+        )
         if miscounted_runs(merged, versions):
             merged = without_moves.merge_page(versions.base, lambda _: True)
     return merged
 
 
 def _line_end(text: str) -> str:
-    """Return the line end of a text. Empty if the lines end in several ways."""
+    """Return the line break of a text. Empty if the text has several kinds."""
     if _CRLF not in text:
         return "\n"
     return _CRLF if text.count(_CRLF) == text.count("\n") else ""
 
 
 class _PageMerge:
-    """The merge of the trees of main and the change request, as `follow_moves` returned them.
+    """The merge of the trees of main and of the change request, as `follow_moves` returned them.
 
-    `moved` are the blocks of the base that each side moved. A `side` is 0 for main and 1 for the change request.
+    `moved` are the base blocks that each side moved. A `side` is 0 for main and 1 for the change request.
     """
 
     def __init__(self, main: SourceBlock, request: SourceBlock, moved: MovedBlocks) -> None:
         self._main, self._request, self._moved = main, request, moved
 
-    def merge_page(self, base: SourceBlock, joins: _IsJoined | None = None) -> MergedPage:
-        """Merge the page. `joins` is explained at `_merge_siblings`."""
-        root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, joins)
+    def merge_page(self, base: SourceBlock, is_joined: _IsJoined | None = None) -> MergedPage:
+        """Merge the page. See `_merge_siblings` for `is_joined`."""
+        root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, is_joined)
         _join_conflicts_of_moved_text(root)
         return MergedPage(root)
 
-    # Siblings
-
     def _merge_siblings(
-        self, blocks: Versions[Blocks], context: Context, joins: _IsJoined | None = None
+        self, blocks: Versions[Blocks], context: Context, is_joined: _IsJoined | None = None
     ) -> list[MergedChild]:
-        """Merge siblings, region by region. Siblings between regions differ in whitespace only.
+        """Merge siblings region by region. Siblings between regions differ in white space only.
 
-        If `joins` is given, the regions for which it is true, and all regions between them, are one region that is not merged inside.
-        If it is true for no region, this region is made of all regions.
+        With `is_joined`, all regions from the first to the last for which `is_joined` returns true become one region, which is
+        not merged
+        further. If it returns true for none, all regions do.
         """
         pieces: list[MergedChild] = []
         joined: Region | None = None
         found = list(regions(blocks, self._moved))
-        if joins is not None and found:
-            to_join = [each for each in found if joins(_cut(blocks, each))] or found
+        if is_joined is not None and found:
+            to_join = [each for each in found if is_joined(_cut(blocks, each))] or found
             first, last = to_join[0], to_join[-1]
             joined = Versions(*(slice(start.start, end.stop) for start, end in zip(first, last, strict=True)))
             found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
-        for region in [*found, end_of_all]:  # the empty region at the end is there for the blocks before that end
+        for region in [*found, end_of_all]:  # The empty last region covers the blocks after the last change.
             between = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
             for each in zip(*between, strict=True):
                 pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
             pieces += self._merge_region(_cut(blocks, region), context, merges_inside=region is not joined)
-            ends = region.map(lambda each: each.stop or 0)  # only the region at the end has no stop
+            ends = region.map(lambda each: each.stop or 0)  # Only the last region has no stop.
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
@@ -159,9 +164,8 @@ class _PageMerge:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        elif keys.main == keys.request and not any(
-            each.move for each in region.main
-        ):  # keys do not show edits of moved blocks
+        # Keys do not include edits of moved blocks.
+        elif keys.main == keys.request and not any(each.move for each in region.main):
             side = 0
         elif merges_inside and not region.base:
             return self._merge_additions(region.main, region.request, context)
@@ -181,8 +185,11 @@ class _PageMerge:
         return self._as_moved_place(pieces, region, context)
 
     def _merge_additions(self, main: Blocks, request: Blocks, context: Context) -> list[MergedChild]:
-        """Merge the blocks that both sides added at one place. Blocks that begin or end both additions are kept once. Then front
-        matter, moved blocks, and rows and items of both sides are kept. All other blocks are one conflict."""
+        """Merge the blocks that both sides added in one place.
+
+        Equal blocks at the start and at the end are kept once. Then front matter, moved blocks, and rows and items of
+        both sides are kept. All other blocks are one conflict.
+        """
         before: list[MergedChild] = []
         after: list[MergedChild] = []
         while main and request and main[0].key == request[0].key:
@@ -199,12 +206,12 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Moved blocks contradict no addition of the other side: they are kept as long as an addition begins with them. `level` is
-            # the level of the heading that a moved section begins with, 0 for other blocks.
+            # Moved blocks do not contradict additions of the other side, so they are kept as long as an addition begins
+            # with them. `level` is the level of the heading of a moved section, 0 for other blocks.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # The whole section moved. Behind that section, a paragraph of the other side would be a part of the section.
+                    # The whole section moved. After it, a paragraph of the other side would become part of the section.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
@@ -237,7 +244,7 @@ class _PageMerge:
         return found
 
     def _make_conflict(self, region: Versions[Blocks], context: Context) -> MergedChild:
-        """Make one conflict of a region, with the whole text of each side."""
+        """Return one conflict for a region, with the whole text of each side."""
         texts = Versions(join(region.base), self._text_of_side(region.main, 0), self._text_of_side(region.request, 1))
         kind = _kind_of([each for blocks in region for each in blocks])
         moved, both = self._moved_base_blocks(region), self._text_of_both_sides(region)
@@ -248,8 +255,8 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return main's text of a region, then the text of the change request without the sections that main has too. If only one side
-        changed the region, return the text of that side."""
+        """Return main's text of a region, then the text of the change request without sections that main has too. If
+        only one side changed the region, return its text. None if no text is left."""
         base = join(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -259,25 +266,22 @@ class _PageMerge:
         known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
         parts = [region.request[start:end] for start, end in sections(region.request)]
         new = [each for part in parts if tuple(block.key for block in part) not in known for each in part]
-        if any(each.kind == "front" for each in region.main):  # a page has front matter once
+        if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         kept = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
-            kept.reverse()  # behind main's new section a paragraph would be a part of that section
+            kept.reverse()  # After main's new section, a paragraph would become part of it.
         is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), kept, strict=False))
-        gap = "\n" if is_one_list else usual_gap(kept[0][1][-1])  # a blank line would put space between all items
+        gap = "\n" if is_one_list else usual_gap(kept[0][1][-1])  # A blank line would add space between all items.
         return gap.join(text for text, _ in kept) if kept else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
-        """Return the text of a side's blocks, with that side of every conflict in that text."""
+        """Return the text of blocks of one side, with that side of every conflict in them. None if no text is left."""
         pieces = [MergedChild(self._merge_moves_in(each, side), gap_after(each)) for each in blocks]
         return side_of(MergedBlock("blocks", "", "", pieces, "", ""), SIDES[side]) or None
 
-    # One block
-
     def _merge_block(self, block: Versions[SourceBlock], context: Context = NO_CONTEXT) -> str | Conflict | MergedBlock:
-        """Merge one block that all three versions have."""
         keys, kind = block.map(lambda each: each.key), block.base.kind
         is_moved = any(each.move or each.replaced_blocks for version in block[1:] for each in version.walk())
         if keys.is_conflict_free and not is_moved:
@@ -286,7 +290,7 @@ class _PageMerge:
                 return sources.preferred_by(keys)
             if sources.is_conflict_free or not block.base.children:
                 return sources.preferred
-            # Both sides changed whitespace or numbers of items, and no more: merge these changes in the children.
+            # Both sides changed only white space or numbers of items, so merge these changes in the children.
         if kind == "row":
             return leaf_merge.merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
@@ -298,16 +302,16 @@ class _PageMerge:
         return self._merge_children(block, context)
 
     def _merge_children(
-        self, block: Versions[SourceBlock], context: Context, joins: _IsJoined | None = None
+        self, block: Versions[SourceBlock], context: Context, is_joined: _IsJoined | None = None
     ) -> MergedBlock:
-        """Merge a block by its children. `joins` is explained at `_merge_siblings`."""
+        """Merge a block by its children. See `_merge_siblings` for `is_joined`."""
         base, kind = block.base, block.base.kind
         if base.head and kind == "code":
             context = base.head + "\n", "\n" + base.tail
         elif kind == "container":
             context = NO_CONTEXT
         head = leaf_merge.merge_head(block, context)
-        pieces = self._merge_siblings(block.map(_children), context, joins)
+        pieces = self._merge_siblings(block.map(_children), context, is_joined)
         before = _merged_inner_space(block, lambda each: each.space_before_children)
         after = _merged_inner_space(block, lambda each: each.space_after_children)
         tail = block.map(lambda each: each.tail).preferred
@@ -315,8 +319,9 @@ class _PageMerge:
         return MergedBlock(kind, head, before, pieces, after, tail, is_numbered)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter field by field. Fields are found by their names, since their order means nothing. A new field goes after its
-        predecessor in the change request and after the fields that main added there. If a name is there twice, all is a conflict."""
+        """Merge front matter by field names, since the order has no meaning. A new field goes after its predecessor in
+        the change request and after fields that main added there. A repeated name makes the whole front matter a
+        conflict."""
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
@@ -335,7 +340,7 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter that some versions may not have. None if the field is deleted."""
+        """Merge a field of front matter, which some versions may not have. None if the field is deleted."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)
@@ -359,10 +364,8 @@ class _PageMerge:
         before = table.map(lambda each: each.space_before_children).preferred or between
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 
-    # Moved text
-
     def _merge_moves_in(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
-        """Return a block of one side. In each block that this side moved, merge the changes of the other side."""
+        """Return a block of one side, with the other side's changes of moved blocks in it merged in."""
         if block.replaced_blocks is not None:
             return join(block.replaced_blocks)
         if block.move is not None:
@@ -375,29 +378,30 @@ class _PageMerge:
 
     def _merge_moved_block(self, block: SourceBlock, side: int) -> str | Conflict | MergedBlock:
         assert block.move is not None
-        base, others, here = block.move.base, block.move.other, replace(block, move=None)
+        base, others, moved_block = block.move.base, block.move.other, replace(block, move=None)
         if block.move.is_moved_by_both:
-            return self._conflict_of_two_places(base, here, others[0], side)
+            return self._conflict_of_two_places(base, moved_block, others[0], side)
         if not others:
             return _conflict_of_deletion([block], side)
         other_keys = [each.key for each in others]
-        if other_keys in ([base.key], [here.key]):  # the other side changed nothing, or changed the same
-            return here.source
-        if here.kind == "row" and any(len(cells(each.head)) != len(cells(here.head)) for each in others):
-            # The whole tables are in conflict, since they have other columns: each table keeps its own row.
-            return here.source
-        if here.key == base.key:  # only the other side changed the block
-            return _indented(join(others), len(_indent(here)) - len(_indent(others[0])))
-        if len(others) > 1 or others[0].name != here.name:  # the other side divided the block, or made it another kind
-            texts = _in_order(here.source, join(others), side)
+        if other_keys in ([base.key], [moved_block.key]):  # The other side changed nothing, or did the same.
+            return moved_block.source
+        if moved_block.kind == "row" and any(len(cells(each.head)) != len(cells(moved_block.head)) for each in others):
+            # The tables have different columns, so the whole tables are in conflict. Each table keeps its own row.
+            return moved_block.source
+        if moved_block.key == base.key:  # Only the other side changed the block.
+            return _indented(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
+        # The other side split the block, or turned it into another kind.
+        if len(others) > 1 or others[0].name != moved_block.name:
+            texts = _in_order(moved_block.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
-        # The moves within the moved block are followed now: so far, the block moved as a whole.
-        main, request, moved = follow_moves(Versions(base, *_in_order(here, others[0], side)))
+        # Until here, the block moved as a whole. Now follow the moves inside it.
+        main, request, moved = follow_moves(Versions(base, *_in_order(moved_block, others[0], side)))
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
-        """Return the conflict of one of the two places of a block that both sides moved. The conflict has the merged text of the block at
-        this place, and no text for the side that moved the block elsewhere. `both` keeps main's place only."""
+        """Return the conflict for one of the two places to which the sides moved a block. It has the merged text of
+        the block for the side that moved it here, and no text for the other side. `both` keeps main's place only."""
         text = block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_in_order(block, other, side)))
@@ -408,15 +412,15 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Make one `MovedPlace` of the pieces of a region, if text was moved to or from there and no piece is a conflict."""
+        """Return the pieces as one `MovedPlace` if text was moved to or from there and nothing is in conflict."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
-        one = self._make_conflict(region, context)
-        assert isinstance(one.content, Conflict)
-        return [MergedChild(MovedPlace(pieces, one.content), one.gap)]
+        piece = self._make_conflict(region, context)
+        assert isinstance(piece.content, Conflict)
+        return [MergedChild(MovedPlace(pieces, piece.content), piece.gap)]
 
     def _moved_base_blocks(self, region: Versions[Blocks]) -> frozenset[SourceBlock]:
-        """Return the blocks of the base that one side moved to or from a region. Blocks that the other side deleted are left out."""
+        """Return the base blocks moved to or from a region, without those that the other side deleted."""
         left = {each for blocks in self._moved for block in region.base for each in block.walk() if each in blocks}
         moves = [each.move for blocks in region[1:] for block in blocks for each in block.walk() if each.move]
         arrived = {each for move in moves if move.other for each in move.base.walk()}
@@ -428,14 +432,14 @@ def _indent(block: SourceBlock) -> str:
 
 
 def _indented(text: str, by: int) -> str:
-    """Return the text with each line indented by `by` more blanks, or less if `by` is negative."""
+    """Return the text with each line indented by `by` more spaces, or fewer if `by` is negative."""
     lines = text.split("\n")
     kept = [line[min(max(0, -by), len(line) - len(line.lstrip(" \t"))) :] for line in lines]
     return "\n".join(" " * by + line if line.strip() else line for line in kept)
 
 
 def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
-    """Divide the blocks of one side. Neighbours that this side moved and the other side deleted are one group, all others are alone."""
+    """Yield the blocks of one side in groups. Adjacent moved blocks that the other side deleted are one group."""
     for is_deleted, blocks_of_kind in groupby(blocks, lambda each: each.move is not None and not each.move.other):
         group = list(blocks_of_kind)
         yield from [group] if is_deleted else [[each] for each in group]
@@ -443,12 +447,11 @@ def _group_deleted(blocks: Blocks) -> Iterator[list[SourceBlock]]:
 
 def _conflict_of_deletion(blocks: Blocks, side: int) -> Conflict:
     """Return a conflict about blocks that one side moved here and the other side deleted."""
-    base, here = join([each.move.base for each in blocks if each.move]), join(blocks)
-    return Conflict(_kind_of(blocks), base, *_in_order(here, None, side), both=here)
+    base, text = join([each.move.base for each in blocks if each.move]), join(blocks)
+    return Conflict(_kind_of(blocks), base, *_in_order(text, None, side), both=text)
 
 
 def _kind_of(blocks: Blocks) -> str:
-    """Return the kind of a conflict about these blocks."""
     kinds = {each.kind for each in blocks}
     return kinds.pop() if len(kinds) == 1 else "blocks"
 
@@ -462,24 +465,23 @@ def _cut(blocks: Versions[Blocks], region: Region) -> Versions[Blocks]:
 
 
 def _in_order(own: T, other: T, side: int) -> tuple[T, T]:
-    """Return the value of main, then the value of the change request. `side` says whose value `own` is."""
+    """Return the value of main, then the value of the change request. `side` is the side that `own` belongs to."""
     return (own, other) if side == 0 else (other, own)
 
 
 def _is_numbered(items: SourceBlock) -> bool:
-    """Return whether the items of a list have consecutive numbers."""
     numbers = [each.number for each in items.children or ()]
     return numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers and numbers[0] >= 0 else False
 
 
 def _is_one_block(region: Versions[Blocks]) -> bool:
-    """Return whether each version has exactly one block there, all with the same name and none of them moved."""
+    """Return whether each version has exactly one block, all with the same name and none of them moved."""
     blocks = [each[0] for each in region if len(each) == 1]
     return len(blocks) == 3 and not any(each.move for each in blocks) and len({each.name for each in blocks}) == 1
 
 
 def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
-    """Return whether the versions have the same kinds of blocks in order, and no block was changed by both sides in different ways."""
+    """Return whether the versions have the same kinds of blocks in order, without contradicting changes."""
     if not len(region.base) == len(region.main) == len(region.request):
         return False
     return all(
@@ -491,7 +493,6 @@ def _can_merge_block_by_block(region: Versions[Blocks]) -> bool:
 
 
 def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
-    """Return whether both sides added versions of one row or item."""
     if len(main) * len(request) > _PAIR_LIMIT:
         return False
     return any(_are_versions_of_one(one, other) for one in main for other in request if one.key != other.key)
@@ -505,10 +506,11 @@ def _are_versions_of_one(one: SourceBlock, other: SourceBlock) -> bool:
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the whitespace behind a region. `last` is the last block of the region in each version, if the region has any there.
+    """Return the white space after a region. `last` is the last block of the region in each version, None if it has
+    none.
 
-    The last child of a block has no gap. If main or the change request has no gap, the first version with a gap decides.
-    """
+    The last child of a block has no gap. If main or the change request has no gap, the first version with a gap
+    decides."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -517,21 +519,21 @@ def _merged_gap(last: Versions[SourceBlock | None]) -> str:
 
 
 def _merged_inner_space(block: Versions[SourceBlock], read: Callable[[SourceBlock], str]) -> str:
-    """Return the whitespace before or behind the children of a block. Versions without children decide only if no version has any."""
+    """Return the white space before or after the children, preferably from a version that has children."""
     known = block.map(lambda each: read(each) if each.children else None)
     found = next((each for each in (known.preferred, *known[1:], known.base) if each is not None), None)
     return block.map(read).preferred if found is None else found
 
 
 class _MoveGroup(NamedTuple):
-    """Blocks of the base that were moved together, and all places that they were moved to or from."""
+    """Base blocks that were moved together, and all places that they were moved to or from."""
 
     blocks: frozenset[SourceBlock]
     places: list[Conflict | MovedPlace]
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Let one choice decide all conflicts at the places of the same moved text. If one place is in conflict, all its places are."""
+    """Let one choice resolve all conflicts at the places of the same moved text. If one place is in conflict, all are."""
     groups: list[_MoveGroup] = []
     for place in _conflicts_and_moved_places(root.pieces):
         blocks = (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
@@ -548,14 +550,13 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     conflicts = list(conflicts_in(root))
     for group in groups:
         joined = [each for each in conflicts if each.moved_blocks & group.blocks]
-        # A text that a person writes goes to main's place of the text.
+        # The user's own text goes to main's place of the text.
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
-            conflict.decided_with = deciding if conflict is not deciding else None
+            conflict.deciding_conflict = deciding if conflict is not deciding else None
 
 
 def _conflicts_and_moved_places(pieces: list[MergedChild]) -> Iterator[Conflict | MovedPlace]:
-    """Yield the conflicts and the places of moved text, in order."""
     for piece in pieces:
         content = piece.content
         if isinstance(content, MovedPlace):

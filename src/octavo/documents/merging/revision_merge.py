@@ -1,4 +1,4 @@
-"""Which pages there are after a merge, and where each of them stands."""
+"""Merges whole revisions: page tree, page texts and fields, files, reusable content and variables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.documents.sequences import unmoved_items
 
 @dataclass(frozen=True)
 class TreeVersion:
-    """A page tree, by id."""
+    """A page tree, with its pages and their parents by id."""
 
     pages: Pages
     nodes: dict[str, Json]
@@ -28,14 +28,14 @@ class TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parents(pages))
 
     def children(self, kept: dict[str, TreeVersion]) -> dict[str | None, list[str]]:
-        """The pages below each page, those of a page that is not `kept` in its place."""
+        """Return the ids of the kept pages by parent. A page that is not kept is replaced by its children."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
-        def visit(pages: Pages, above: str | None) -> None:
+        def visit(pages: Pages, parent: str | None) -> None:
             for page in pages:
                 if page["id"] in kept:
-                    result[above].append(page["id"])
-                visit(page.get("pages", []), page["id"] if page["id"] in kept else above)
+                    result[parent].append(page["id"])
+                visit(page.get("pages", []), page["id"] if page["id"] in kept else parent)
 
         visit(self.pages, None)
         return result
@@ -43,29 +43,29 @@ class TreeVersion:
 
 @dataclass
 class PageOrder:
-    """The ids below each page (None: the root), in order."""
+    """The ids of the children of each page in order. None stands for the root."""
 
     children: dict[str | None, list[str]] = field(default_factory=dict)
     conflicts: list[tuple[str, str]] = field(default_factory=list)
-    """(kind, page id) of what the two sides disagree on: deleted, moved or order."""
+    """Kind and page id of each conflict in the page tree. The kind is deleted, moved or order."""
 
 
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """The tree `main` with what `proposed` did to its shape since `base`."""
-    arranged = PageOrder()
-    decides = _pages_to_keep(base, main, proposed, edited, arranged)
-    above = _parents_of(base, main, proposed, decides, arranged)
-    _break_cycles(main, decides, above, arranged)
-    orders = [side.children(decides) for side in (base, main, proposed)]
+    """Return the order of pages on `main` with the changes of `proposed` since `base`."""
+    result_order = PageOrder()
+    deciding_sides = _pages_to_keep(base, main, proposed, edited, result_order)
+    parents = _parents_of(base, main, proposed, deciding_sides, result_order)
+    _break_cycles(main, deciding_sides, parents, result_order)
+    orders = [side.children(deciding_sides) for side in (base, main, proposed)]
     members: defaultdict[str | None, set[str]] = defaultdict(set)
-    for page, parent in above.items():
+    for page, parent in parents.items():
         members[parent].add(page)
     for parent, pages in members.items():
         before, ours, theirs = ([each for each in order[parent] if each in pages] for order in orders)
-        arranged.children[parent] = _merge_order(before, ours, theirs, arranged)
-    return arranged
+        result_order.children[parent] = _merge_order(before, ours, theirs, result_order)
+    return result_order
 
 
 def _pages_to_keep(
@@ -73,91 +73,94 @@ def _pages_to_keep(
     main: TreeVersion,
     proposed: TreeVersion,
     edited: Callable[[Json, Json], bool],
-    arranged: PageOrder,
+    result_order: PageOrder,
 ) -> dict[str, TreeVersion]:
-    """The pages that stay, each with the side that says where. Both sides have those of `main` by default."""
     result: dict[str, TreeVersion] = {}
     for page in [*main.nodes, *(each for each in proposed.nodes if each not in main.nodes)]:
-        here, there = page in main.nodes, page in proposed.nodes
+        here, in_proposed = page in main.nodes, page in proposed.nodes
         side = main if here else proposed
-        if page in base.nodes and not (here and there):
-            touched = side.parents[page] != base.parents[page] or edited(base.nodes[page], side.nodes[page])
-            if not touched:
+        if page in base.nodes and not (here and in_proposed):
+            is_changed = side.parents[page] != base.parents[page] or edited(base.nodes[page], side.nodes[page])
+            if not is_changed:
                 continue
-            arranged.conflicts.append(("deleted", page))
+            result_order.conflicts.append(("deleted", page))
         result[page] = side
     return result
 
 
 def _parents_of(
-    base: TreeVersion, main: TreeVersion, proposed: TreeVersion, decides: dict[str, TreeVersion], arranged: PageOrder
+    base: TreeVersion,
+    main: TreeVersion,
+    proposed: TreeVersion,
+    deciding_sides: dict[str, TreeVersion],
+    result_order: PageOrder,
 ) -> dict[str, str | None]:
-    """The page above each page that stays: the nearest that stays too."""
-    above: dict[str, str | None] = {}
-    for page in decides:
+    """Return the parent of each kept page: the nearest ancestor that is kept too."""
+    parents: dict[str, str | None] = {}
+    for page in deciding_sides:
         if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
             before = base.parents.get(page, page)
             if before == main.parents[page]:
-                decides[page] = proposed
+                deciding_sides[page] = proposed
             elif before != proposed.parents[page]:
-                arranged.conflicts.append(("moved", page))
-        side = decides[page]
+                result_order.conflicts.append(("moved", page))
+        side = deciding_sides[page]
         parent = side.parents[page]
-        if parent is not None and parent not in decides and ("deleted", page) not in arranged.conflicts:
-            arranged.conflicts.append(("deleted", page))
-        above[page] = _nearest_kept(side, parent, decides)
-    return above
+        if parent is not None and parent not in deciding_sides and ("deleted", page) not in result_order.conflicts:
+            result_order.conflicts.append(("deleted", page))
+        parents[page] = _nearest_kept(side, parent, deciding_sides)
+    return parents
 
 
-def _nearest_kept(side: TreeVersion, page: str | None, decides: dict[str, TreeVersion]) -> str | None:
-    while page is not None and page not in decides:
+def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str, TreeVersion]) -> str | None:
+    while page is not None and page not in deciding_sides:
         page = side.parents[page]
     return page
 
 
 def _break_cycles(
-    main: TreeVersion, decides: dict[str, TreeVersion], above: dict[str, str | None], arranged: PageOrder
+    main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Put pages that would stand below themselves where the primary content has them.
+    """Move pages that would be below themselves back to their place on main.
 
-    In every cycle there is such a page that the change request moved: each tree by itself has none.
+    Every cycle contains such a page that the change request moved, because each tree alone has no cycle.
     """
-    safe: set[str] = set()
-    for start in above:
+    acyclic: set[str] = set()
+    for start in parents:
         path: list[str] = []
         at: str | None = start
-        while at is not None and at not in safe:
+        while at is not None and at not in acyclic:
             if at in path:
                 cycle = path[path.index(at) :]
-                moved = next(page for page in cycle if page in main.nodes and decides[page] is not main)
-                decides[moved] = main
-                above[moved] = _nearest_kept(main, main.parents[moved], decides)
-                arranged.conflicts.append(("moved", moved))
+                moved = next(page for page in cycle if page in main.nodes and deciding_sides[page] is not main)
+                deciding_sides[moved] = main
+                parents[moved] = _nearest_kept(main, main.parents[moved], deciding_sides)
+                result_order.conflicts.append(("moved", moved))
                 path, at = [], start
                 continue
             path.append(at)
-            at = above[at]
-        safe.update(path)
+            at = parents[at]
+        acyclic.update(path)
 
 
-def _merge_order(before: list[str], ours: list[str], theirs: list[str], arranged: PageOrder) -> list[str]:
-    """`ours` with what `theirs` added and moved since `before`."""
+def _merge_order(before: list[str], ours: list[str], theirs: list[str], result_order: PageOrder) -> list[str]:
+    """Return `ours` with the additions and moves of `theirs` since `before`."""
     if ours == theirs or not theirs:
         return ours
     everywhere = set(before) & set(ours) & set(theirs)
-    old, here, there = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
+    old, here, in_proposed = ([page for page in each if page in everywhere] for each in (before, ours, theirs))
     moved: set[str] = set()
-    if here != there:
-        moved_there = everywhere - unmoved_items(old, there)
+    if here != in_proposed:
+        moved_there = everywhere - unmoved_items(old, in_proposed)
         moved_here = everywhere - unmoved_items(old, here)
         moved = moved_there - moved_here
-        arranged.conflicts += [("order", page) for page in there if page in moved_there & moved_here]
+        result_order.conflicts += [("order", page) for page in in_proposed if page in moved_there & moved_here]
     added = set(ours) - set(before) - set(theirs)
     result = [page for page in ours if page not in moved]
-    standing = set(ours) - moved
+    placed = set(ours) - moved
     last: str | None = None
     for page in theirs:
-        if page not in standing:
+        if page not in placed:
             place = result.index(last) + 1 if last is not None else 0
             while place < len(result) and result[place] in added:
                 place += 1
@@ -171,7 +174,7 @@ _ABSENT: Any = object()
 
 
 class Texts(Protocol):
-    """Where texts are kept under their hashes."""
+    """A store of texts by their hashes."""
 
     def text(self, name: str, /) -> str: ...
 
@@ -180,16 +183,16 @@ class Texts(Protocol):
 
 @dataclass(frozen=True)
 class RevisionConflict:
-    """What the two sides disagree on: `kind` is text, field, deleted, moved, order or variable."""
+    """A conflict between two revisions. `kind` is text, field, deleted, moved, order or variable."""
 
     kind: str
     id: str
-    """The page, file or reusable content; the name of the variable."""
+    """The id of the page, file or reusable content, or the name of the variable."""
 
 
 @dataclass(frozen=True)
 class SuggestedParagraph:
-    """A paragraph that was merged by words: both sides changed different words of it."""
+    """A paragraph merged by words, because each side changed different words."""
 
     page: str
     text: str
@@ -197,31 +200,31 @@ class SuggestedParagraph:
 
 @dataclass(frozen=True)
 class RevisionMerge:
-    """What came of a merge."""
+    """The result of a merge of revisions."""
 
-    held: Json
-    """What the merged revision holds, by name. Slugs and paths of its pages are not settled yet."""
+    content: Json
+    """The content of the merged revision. Slugs and paths of its pages are not assigned yet."""
     conflicts: tuple[RevisionConflict, ...]
     suggestions: tuple[SuggestedParagraph, ...] = ()
 
 
 def merge_revisions(base: Json, main: Json, proposed: Json, name: str, texts: Texts) -> RevisionMerge:
-    """The revision `main` with what `proposed` changed since `base`. `name` is the change request's, such as `#42`."""
-    merging = _RevisionMerger(name, texts)
+    """Return `main` with the changes of `proposed` since `base`. `name` labels the request, such as `#42`."""
+    merger = _RevisionMerger(name, texts)
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
-    arranged = merge_page_order(*sides, edited=_is_edited)
-    merging.conflicts += [RevisionConflict(kind, page) for kind, page in arranged.conflicts]
+    result_order = merge_page_order(*sides, edited=_is_edited)
+    merger.conflicts += [RevisionConflict(kind, page) for kind, page in result_order.conflicts]
     held = {
-        "pages": merging.pages(arranged, *(side.nodes for side in sides)),
-        "files": merging.items(*(each["files"] for each in (base, main, proposed))),
-        "reusableContents": merging.items(*(each["reusableContents"] for each in (base, main, proposed))),
-        "variables": merging.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
+        "pages": merger.pages(result_order, *(side.nodes for side in sides)),
+        "files": merger.items(*(each["files"] for each in (base, main, proposed))),
+        "reusableContents": merger.items(*(each["reusableContents"] for each in (base, main, proposed))),
+        "variables": merger.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
     }
-    return RevisionMerge(held, tuple(dict.fromkeys(merging.conflicts)), tuple(merging.suggestions))
+    return RevisionMerge(held, tuple(dict.fromkeys(merger.conflicts)), tuple(merger.suggestions))
 
 
 def has_same_content(one: Json, other: Json) -> bool:
-    """Return whether two revisions hold the same. Pages without `pages` have no pages below them."""
+    """Return whether two revisions have the same content. A page without `pages` has no children."""
     return bool(
         {**one, "pages": _with_page_lists(one["pages"])} == {**other, "pages": _with_page_lists(other["pages"])}
     )
@@ -248,11 +251,11 @@ class _RevisionMerger:
         self.suggestions: list[SuggestedParagraph] = []
 
     def pages(
-        self, arranged: PageOrder, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
+        self, result_order: PageOrder, base: dict[str, Json], main: dict[str, Json], proposed: dict[str, Json]
     ) -> Pages:
         def below(parent: str | None) -> Pages:
             result = []
-            for page_id in arranged.children.get(parent, ()):
+            for page_id in result_order.children.get(parent, ()):
                 page = self._node(page_id, base.get(page_id), main.get(page_id), proposed.get(page_id))
                 if page["type"] in ("document", "group"):
                     page["pages"] = below(page_id)
@@ -262,73 +265,76 @@ class _RevisionMerger:
         return below(None)
 
     def _node(self, node_id: str, base: Json | None, main: Json | None, proposed: Json | None) -> Json:
-        """One page or item of those that have it."""
         if main is None or proposed is None:
             return _without(main or proposed or {}, {"pages"})
         if base is None:
             base = {}
         ignored = _OTHER_FIELDS
-        values, lost = self.fields("field", node_id, *(_without(each, ignored) for each in (base, main, proposed)))
+        values, conflicting = self.fields(
+            "field", node_id, *(_without(each, ignored) for each in (base, main, proposed))
+        )
         same: Json = {each: main[each] for each in ("id", "type", "createdAt", "path") if each in main}
         merged = {**same, **values}
-        stamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
-        if stamps:
-            merged["updatedAt"] = max(stamps)
-        if name := self._text(node_id, base, main, proposed, lost):
+        timestamps = [each["updatedAt"] for each in (main, proposed) if "updatedAt" in each]
+        if timestamps:
+            merged["updatedAt"] = max(timestamps)
+        if name := self._text(node_id, base, main, proposed, conflicting):
             merged["text"] = name
         return merged
 
-    def _text(self, node_id: str, base: Json, main: Json, proposed: Json, lost: Json) -> str | None:
-        """The hash of the merged text, with the values that were not taken at its top."""
+    def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
+        """Return the hash of the merged text. Fields in conflict are added to the text between conflict markers."""
         before, ours, theirs = (each.get("text") for each in (base, main, proposed))
-        if not lost or main.get("type") != "document":
-            lost = {}
+        if not conflicting or main.get("type") != "document":
+            conflicting = {}
             if ours == theirs or theirs == before:
                 return ours
             if ours == before:
                 return theirs
-        old, here, there = (self._texts.text(each) if each else "" for each in (before, ours, theirs))
-        merged = page_merge.merge(old, here, there)
+        old, here, in_proposed = (self._texts.text(each) if each else "" for each in (before, ours, theirs))
+        merged = page_merge.merge(old, here, in_proposed)
         if merged.conflicts:
             self.conflicts.append(RevisionConflict("text", node_id))
-        by_words = (each for _, each in merged.named if each.is_suggested)
+        by_words = (each for _, each in merged.named_conflicts if each.is_suggested)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
-        if _has_title_heading(main, here) and _has_title_heading(proposed, there):
-            lost.pop("title", None)  # The headings are in conflict then, so the text says both titles already.
-        whole = self._with_fields(merged.text(request=self._name), lost)
-        return self._texts.put_blob(whole) if whole else None
+        if _has_title_heading(main, here) and _has_title_heading(proposed, in_proposed):
+            conflicting.pop("title", None)  # The headings are in conflict too, so the text already shows both titles.
+        merged_text = self._with_fields(merged.text(request=self._name), conflicting)
+        return self._texts.put_blob(merged_text) if merged_text else None
 
-    def _with_fields(self, markdown: str, lost: Json) -> str:
-        if not lost:
+    def _with_fields(self, markdown: str, conflicting: Json) -> str:
+        if not conflicting:
             return markdown
-        ours, theirs = ("\n\n".join(f"{name}: {_shown(both[side])}" for name, both in lost.items()) for side in (0, 1))
+        ours, theirs = (
+            "\n\n".join(f"{name}: {_value_text(both[side])}" for name, both in conflicting.items()) for side in (0, 1)
+        )
         block = with_markers(ours, theirs, MAIN_LABEL, self._name) + "\n"
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """The fields of three objects merged, and (main, proposed) of those where both differ."""
-        merged, lost = {}, {}
+        """Return the merged fields of three objects, and the values of both sides for fields in conflict."""
+        merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             before, ours, theirs = (each.get(name, _ABSENT) for each in (base, main, proposed))
             value = theirs if ours == before else ours
             if ours not in (theirs, before) and theirs != before:
                 self.conflicts.append(RevisionConflict(kind, owner or name))
-                lost[name] = (ours, theirs)
+                conflicting[name] = (ours, theirs)
             if value is not _ABSENT:
                 merged[name] = value
-        return merged, lost
+        return merged, conflicting
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Files or reusable contents merged, in the order of the primary content, new ones after it."""
+        """Return merged files or reusable content in main's order, with new ones after it."""
         old, ours, theirs = ({each["id"]: each for each in items} for items in (base, main, proposed))
         result = []
         for item_id in [*ours, *(each for each in theirs if each not in ours)]:
-            before, here, there = (each.get(item_id) for each in (old, ours, theirs))
-            if before is not None and (here is None or there is None):
-                if (here or there) == before:
+            before, here, in_proposed = (each.get(item_id) for each in (old, ours, theirs))
+            if before is not None and (here is None or in_proposed is None):
+                if (here or in_proposed) == before:
                     continue
                 self.conflicts.append(RevisionConflict("deleted", item_id))
-            result.append(self._node(item_id, before, here, there))
+            result.append(self._node(item_id, before, here, in_proposed))
         return result
 
 
@@ -336,7 +342,7 @@ def _has_title_heading(page: Json, markdown: str) -> bool:
     return leading_heading(markdown) == page.get("title")
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if value is _ABSENT:
         return ""
     return " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

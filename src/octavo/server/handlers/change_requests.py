@@ -182,7 +182,9 @@ def merge(world: World, document: Json) -> Json:
     main = revisions.get_current(world, space_id)
     outcome = _merge_contents(world, document, main)
     parents = [main["id"], document["revision"]]
-    revision = revisions.add(world, space_id, outcome.held, type="merge", parents=parents, merged_from=document["id"])
+    revision = revisions.add(
+        world, space_id, outcome.content, type="merge", parents=parents, merged_from=document["id"]
+    )
     revisions.set_current(world, space_id, revision)
     now = world.timestamp()
     world.store.update(
@@ -211,7 +213,7 @@ def update_from_main(world: World, document: Json) -> Json:
     main = revisions.get_current(world, document["space"])
     outcome = _merge_contents(world, document, main)
     parents = [document["revision"], main["id"]]
-    revision = revisions.add(world, document["space"], outcome.held, type="update", parents=parents)
+    revision = revisions.add(world, document["space"], outcome.content, type="update", parents=parents)
     world.store.update(
         f"/spaces/{document['space']}/change-requests/{document['id']}",
         revision=revision["id"],

@@ -136,7 +136,7 @@ class ContentEditor:
             **self._field_values(change),
             **{name: matter[name] for name in _FRONT_MATTER_FIELDS if _is_text(matter.get(name))},
         }
-        heading = page_trees.leading_heading(markdown[front_matter.split(markdown)[1] :])
+        heading = page_trees.leading_heading(markdown[front_matter.split_page(markdown)[1] :])
         title = matter.get("title") if _is_text(matter.get("title")) else heading
         page = revisions.new_page(self._world, title or change.title or revisions.UNTITLED)
         page = self._with_fields(page, omit(fields, "title"), None)

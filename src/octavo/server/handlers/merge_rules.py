@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from octavo.api.bodies import plain
+from octavo.api.bodies import document_text
 from octavo.server.handlers.members import present_user
 from octavo.server.store import Json
 from octavo.server.world import Refusal, World
@@ -77,7 +77,9 @@ class _MergeAttempt:
                 yield "the change request is outdated. Update the change request from main first."
             case "require_change_request_subject" if not self.change_request["subject"].strip():
                 yield "the change request has no subject. Add a subject."
-            case "require_change_request_description" if not plain(self.change_request.get("description")).strip():
+            case "require_change_request_description" if not document_text(
+                self.change_request.get("description")
+            ).strip():
                 yield "the change request has no description. Add a description."
             case "require_author_to_merge" if self.world.caller != self.change_request["createdBy"]:
                 yield f"only the author, {self._names([self.change_request['createdBy']])}, can merge the change request."

@@ -13,7 +13,15 @@ from urllib.parse import quote
 
 from octavo.api import search
 from octavo.api.folding import fold
-from octavo.api.searchable import SIGNED, apart, mentions, part_starts, together, whole_mention, with_titles
+from octavo.api.searchable import (
+    SIGNED,
+    end_after_mention,
+    from_index_text,
+    mentioned_urls,
+    part_starts,
+    to_index_text,
+    with_titles,
+)
 from octavo.documents import links, page_trees
 from octavo.server.handlers import site_view
 from octavo.server.handlers.site_view import SiteView
@@ -57,7 +65,7 @@ def search_spaces(op: search.InOrganization | search.InSite, world: World, space
 
 
 def _find_sections(world: World, spaces: list[str], query_text: str) -> list[SearchHit]:
-    words = [apart(word) for word in _query_words(query_text)]
+    words = [to_index_text(word) for word in _query_words(query_text)]
     if not words or not spaces:
         return []
     query = " AND ".join(f'"{word}"' for word in words) + "*"
@@ -88,11 +96,15 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
         visible = {each["id"] for each in hit["sections"]}
         if len(visible) < SECTIONS_OF_PAGE and section.anchor not in visible:
             at = f"#{section.anchor}" if section.anchor else ""
-            body = _partial_match_snippet(world, section, query_text) if section.unmarked else together(section.snippet)
-            if next(mentions(body), None):
+            body = (
+                _partial_match_snippet(world, section, query_text)
+                if section.unmarked
+                else from_index_text(section.snippet)
+            )
+            if next(mentioned_urls(body), None):
                 places = places or page_trees.link_targets_of(revision)
                 body, _ = with_titles(body, partial(_linked_page_title, tree, places, document))
-            words = {"title": together(section.title), "body": body}
+            words = {"title": from_index_text(section.title), "body": body}
             path = document["path"] + at
             hit["sections"].append(
                 {"id": section.anchor, "path": path, **words, "urls": {"app": url + quote(at, safe="#")}}
@@ -102,11 +114,11 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
 
 def _partial_match_snippet(world: World, section: SearchHit, query_text: str) -> str:
     """Return the text around the first matching part of a word, for a section without a whole matching word."""
-    body, words = together(world.store.section_body(section.unmarked)), _query_words(query_text)
+    body, words = from_index_text(world.store.section_body(section.unmarked)), _query_words(query_text)
     sections = (at for at in part_starts(body) if any(fold(body[at : at + len(word)]) == word for word in words))
     start = max(0, next(sections, 0) - SNIPPET_LENGTH // 3)
     start = body.find(" ", start) + 1 if start else 0
-    end = whole_mention(body, start + SNIPPET_LENGTH)
+    end = end_after_mention(body, start + SNIPPET_LENGTH)
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
 
 

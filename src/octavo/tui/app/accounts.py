@@ -76,7 +76,7 @@ def _why_not_signed_out(app: Opens, _: object) -> str | None:
 
 
 def _sign_out(app: Opens, _: object) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     if (account := app.session.account) is None:
         return
@@ -87,7 +87,7 @@ def _sign_out(app: Opens, _: object) -> None:
             app.background(_signed_out(app, account))
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",
@@ -110,11 +110,11 @@ ACCOUNT: Commands[Opens] = Commands(
     "account",
     (
         Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,
-                there=_is_signed_in, offered=_lacks_key, shown=False),
+                is_available=_is_signed_in, offered_on_failure=_lacks_key, shown=False),
         Command("switch", "f4", "Switch account", "Switch to another account", run=_switch,
-                there=_is_signed_in, offered=_lacks_key, shown=False),
+                is_available=_is_signed_in, offered_on_failure=_lacks_key, shown=False),
         Command("sign_out", "", "Sign out", "Sign out and delete the API key and cached pages",
-                run=_sign_out, why_not=_why_not_signed_out, there=_is_signed_in, offered=_lacks_key),
+                run=_sign_out, why_not=_why_not_signed_out, is_available=_is_signed_in, offered_on_failure=_lacks_key),
     ),
     find=lambda app: app,
 )  # fmt: skip

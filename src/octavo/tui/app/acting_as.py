@@ -35,4 +35,4 @@ def choose_role(app: Shell, begin: Callable[[Callable[[], Session]], None]) -> N
         if role is not None and role != acting.now:
             begin(lambda: acting.become(role))
 
-    app.push_screen(Picker("Switch demo user", choices, now=acting.now), chosen)
+    app.push_screen(Picker("Switch demo user", choices, initial=acting.now), chosen)

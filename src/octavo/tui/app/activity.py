@@ -24,10 +24,10 @@ from octavo.tui.content import keeping_offline
 from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Heading, Row, Rows
-from octavo.tui.widgets.wording import in_a_line, plural, short_age
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
+from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -134,28 +134,30 @@ class ActivityScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[Line] = Rows(
+        rows: RowList[Line] = RowList(
             self._draw,
             key=lambda line: line[0],
             groups=lambda line: [Heading(_heading(line[1]))],
-            ticks=lambda line: isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed"),
+            selectable=lambda line: (
+                isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed")
+            ),
             columns=(
                 Column("", 18),
-                Column("", least=30),
+                Column("", min_width=30),
                 Column("", 8, right=True),
-                Column("", 6, right=True, drop=1),
+                Column("", 6, right=True, drop_order=1),
             ),
             empty="No activity yet.",
             id="lines",
         )
-        with Frame() as frame:
-            frame.name_it("Activity")
+        with DialogFrame() as frame:
+            frame.set_border_texts("Activity")
             yield rows
             yield Static("", id="why")
 
     @property
-    def rows(self) -> Rows[Line]:
-        return self.query_one("#lines", Rows)
+    def rows(self) -> RowList[Line]:
+        return self.query_one("#lines", RowList)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
@@ -247,7 +249,7 @@ class ActivityScreen(Dialog[None]):
     def chosen(self) -> list[OutboxEntry]:
         """The writes that are ticked, or else the one the cursor is on."""
         ticked = [
-            what for key, what in self.rows.items if key in self.rows.ticks.keys and isinstance(what, OutboxEntry)
+            what for key, what in self.rows.items if key in self.rows.selection.keys and isinstance(what, OutboxEntry)
         ]
         what = self.rows.item[1] if self.rows.item else None
         return ticked or ([what] if isinstance(what, OutboxEntry) else [])
@@ -264,7 +266,7 @@ class ActivityScreen(Dialog[None]):
         what = self.rows.item[1] if self.rows.item else None
         return what if isinstance(what, OfflineSpace) else None
 
-    @on(Lines.Chosen)
+    @on(LineList.Opened)
     def _open_again(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
@@ -272,8 +274,8 @@ class ActivityScreen(Dialog[None]):
         elif self.rows.item is not None:
             self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
-    @on(Rows.Ticked)
-    @on(Lines.Highlighted)
+    @on(RowList.SelectionChanged)
+    @on(LineList.Highlighted)
     def _say_why(self) -> None:
         what = self.rows.item[1] if self.rows.item else None
         said = ""
@@ -289,12 +291,12 @@ class ActivityScreen(Dialog[None]):
             case KeptFile() | Mistake():
                 said = what.sentence
             case OfflineSpace():
-                failed = "; ".join(f"{each.what}: {in_a_line(each.why)}" for each in what.failed[:_MOST_NAMED])
+                failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in what.failed[:_MOST_NAMED])
                 said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
             case Activity():
                 said = what.error
-        if self.rows.ticks.keys:
-            number = len(self.rows.ticks.keys)
+        if self.rows.selection.keys:
+            number = len(self.rows.selection.keys)
             them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
             said = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
         self.query_one("#why", Static).update(Content(said))
@@ -314,7 +316,7 @@ class ActivityScreen(Dialog[None]):
             keeping_offline.ask_to_let_go(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
-        from octavo.tui.widgets.confirm import Confirm
+        from octavo.tui.widgets.confirm import ConfirmDialog
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
@@ -327,12 +329,12 @@ class ActivityScreen(Dialog[None]):
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
             after += " If a change has already reached the server, it may still take effect."
-        self.app.push_screen(Confirm(title, verb="Discard", intro=named + more, after=after), decided)
+        self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), decided)
 
     def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
         """Do it with one after the other: what was done stays done when the disk refuses the next."""
         app = self.shell
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
 
         async def done() -> None:
             for entry in chosen:

@@ -31,9 +31,8 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import keymap_of
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.command_palette import Value
-from octavo.tui.widgets.commands import STEPS, HasCommands, active_commands, context_of, key_name
-from octavo.tui.widgets.palette_words import WORDS
+from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
+from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
 
 _PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
     (ChangesScreen, "changes", ""),
@@ -59,7 +58,7 @@ _LEVELS = 3
 """Levels of a view above the lowest: the outline, the page, the page tree, the spaces."""
 
 
-def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
+def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
     """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)
@@ -69,25 +68,25 @@ def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[Value]]:
     for place, mode, opener in _PLACES:
         context = context_of(cast("type[Widget]", place)).upper()
         for id, (group, command) in place._commands_by_id.items():
-            if id in known or group.name in ("list", "tree") or command.name in STEPS:
+            if id in known or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
             known.add(id)
             go, way = partial(_begin, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
             right = " ".join(keys[each] for each in way if keys.get(each))
             if (said := (command.help.partition(",")[0], right)) not in told:
                 told.add(said)
-                words = WORDS.get(id, "")
-                found.append(Choice(go, command.title, command.help, right, context, words=words, place=mode))
+                words = SYNONYMS.get(id, "")
+                found.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
     return found
 
 
-def _hidden(app: Shell, known: set[str]) -> Iterator[Choice[Value]]:
+def _hidden(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
     """Yield the commands of the app whose key does something else on the screen."""
     own = cast("HasCommands", app)
     for id, (_, command) in own._commands_by_id.items():
         if id not in known and own.check_action("command", (id,)):
-            go = partial(own.do, id)
-            yield Choice(go, command.title, command.help, group="ANYWHERE", words=WORDS.get(id, ""))
+            go = partial(own.run_command, id)
+            yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
 
 
 def _keys(app: Shell) -> dict[str, str]:
@@ -99,7 +98,7 @@ def _keys(app: Shell) -> dict[str, str]:
     return {id: key and key_name(key) for id, key in keys.items()}
 
 
-def _of_tables(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[Value]]:
+def _of_tables(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[PaletteValue]]:
     for mode, kinds in (("sites", site_resources.KINDS), ("admin", organization_resources.KINDS)):
         for kind in kinds:
             yield from _of_table(app, mode, kind, "", keys)
@@ -109,11 +108,11 @@ def _of_tables(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[Value]]:
 
 def _of_table(
     app: Shell, mode: str, kind: Resource[Any], holder: str, keys: Mapping[str, str]
-) -> Iterator[Choice[Value]]:
-    def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[Value]:
+) -> Iterator[Choice[PaletteValue]]:
+    def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
         go = partial(_begin, app, _to_table, mode, holder, kind.many, command)
         name = f"{mode} {suffix or kind.many}"
-        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), words=WORDS.get(name, ""), place=mode)
+        return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
     yield choice(kind.heading, kind.about)
     if kind.create is not None or kind.add is not None:
@@ -201,5 +200,5 @@ async def _run(app: Shell, id: str) -> bool:
         if place.why_not(id) is None:
             break
         await asyncio.sleep(_LOOK_EVERY)  # messages that are still to be handled may select a row
-    await place.do(id)
+    await place.run_command(id)
     return True

@@ -99,7 +99,7 @@ def open_again(app: Shell, file: KeptFile) -> None:
 
 def throw_away(app: Shell, file: KeptFile) -> None:
     """Delete it, once the person said yes."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -109,7 +109,7 @@ def throw_away(app: Shell, file: KeptFile) -> None:
                 app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
     said = "The text that you wrote in the editor will be lost. You cannot undo this."
-    app.push_screen(Confirm(f"Discard your draft “{file.about.title}”?", verb="Discard", intro=said), decided)
+    app.push_screen(ConfirmDialog(f"Discard your draft “{file.about.title}”?", verb="Discard", intro=said), decided)
 
 
 async def tell(app: Shell) -> None:

@@ -36,15 +36,15 @@ from octavo.tui.review.held import HeldScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
 from octavo.tui.review.merge_outcome import OutcomeScreen
 from octavo.tui.review.reviewers import ReviewersScreen
-from octavo.tui.widgets.confirm import Confirm
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.help import HelpScreen
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.tree import Tree
 
 KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
-    Lines,
-    Rows,
+    LineList,
+    RowList,
     Tree,
     InboxScreen,
     ContentScreen,
@@ -73,7 +73,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     BrowserScreen,
     Composer,
     Offers,
-    Confirm,
+    ConfirmDialog,
     CheckedDialog,
     FormDialog,
     TryCondition,

@@ -34,9 +34,9 @@ from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.notices import NoticeBoard, Tone
-from octavo.tui.widgets.themes import adopted, palettes, themes
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.notices import Tone
+from octavo.tui.widgets.themes import adapt_theme, palettes, themes
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from octavo.tui.app.kept_picture import KeptPicture
     from octavo.tui.shell.shell import Suggestions
     from octavo.tui.widgets.confirm import Confirmed
-    from octavo.tui.widgets.theme_picker import ThemePicker
+    from octavo.tui.widgets.picker import ThemePicker
 
 
 def _wrong_theme(settings: Settings, names: list[str]) -> str:
@@ -156,49 +156,49 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("topics", "f1", "Help topics", "Read about keyboard shortcuts, settings, and troubleshooting",
                 run=_show_topics, shown=False),
         Command("palette", "colon,ctrl+p", "Commands", "Open the command palette",
-                run=lambda app, _: app.show_palette(), there=_has_session, key_display=":", shown=False),
-        Command("search", "s,ctrl+k", "Search", "Search pages, change requests, and spaces", run=_search, there=_has_session),
+                run=lambda app, _: app.show_palette(), is_available=_has_session, key_display=":", shown=False),
+        Command("search", "s,ctrl+k", "Search", "Search pages, change requests, and spaces", run=_search, is_available=_has_session),
         Command("inbox", "1", "Inbox", "Go to the inbox",
-                run=lambda app, _: app.show_view("inbox"), there=_has_session, id="view.inbox", shown=False),
+                run=lambda app, _: app.show_view("inbox"), is_available=_has_session, id="view.inbox", shown=False),
         Command("content", "2", "Content", "Go to the spaces and pages",
-                run=lambda app, _: app.show_view("content"), there=_has_session, id="view.content", shown=False),
+                run=lambda app, _: app.show_view("content"), is_available=_has_session, id="view.content", shown=False),
         Command("changes", "3", "Change requests", "Go to the change requests",
-                run=lambda app, _: app.show_view("changes"), there=_has_session, id="view.changes", shown=False),
+                run=lambda app, _: app.show_view("changes"), is_available=_has_session, id="view.changes", shown=False),
         Command("comments", "4", "Comments", "Go to the comments",
-                run=lambda app, _: app.show_view("comments"), there=_has_session, id="view.comments", shown=False),
+                run=lambda app, _: app.show_view("comments"), is_available=_has_session, id="view.comments", shown=False),
         Command("sites", "5", "Sites", "Go to the sites",
-                run=lambda app, _: app.show_view("sites"), there=_has_session, id="view.sites", shown=False),
+                run=lambda app, _: app.show_view("sites"), is_available=_has_session, id="view.sites", shown=False),
         Command("admin", "6", "Admin", "Go to the members, teams, and settings of your organization",
-                run=lambda app, _: app.show_view("admin"), there=_has_session, id="view.admin", shown=False),
+                run=lambda app, _: app.show_view("admin"), is_available=_has_session, id="view.admin", shown=False),
         Command("next", "tab", "Next pane", "Go to the next pane", run=lambda app, _: app.action_focus_next(), id="pane.next", shown=False),
         Command("previous", "shift+tab", "Previous pane", "Go to the previous pane",
                 run=lambda app, _: app.action_focus_previous(), id="pane.previous", shown=False),
         Command("refresh", "r", "Refresh", "Refresh this view",
-                run=_refresh, there=_has_session, id="view.refresh", shown=False),
+                run=_refresh, is_available=_has_session, id="view.refresh", shown=False),
         Command("refresh_all", "R", "Refresh all", "Refresh all views",
-                run=_refresh_all, there=_has_session, id="view.refresh_all", shown=False),
+                run=_refresh_all, is_available=_has_session, id="view.refresh_all", shown=False),
         Command("info", "i", "Info", "Show details, including why some shortcuts are unavailable",
-                run=_show_info, why_not=_why_no_info, there=_has_session, id="view.info", shown=False),
+                run=_show_info, why_not=_why_no_info, is_available=_has_session, id="view.info", shown=False),
         Command("undo", "u", "Undo", "Undo your last change, or cancel it if it has not been sent",
-                run=lambda app, _: app.undo(), there=_has_session, id="write.undo", shown=False),
+                run=lambda app, _: app.undo(), is_available=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
-                run=_choose_organization, there=_has_session, id="app.organization", shown=False),
+                run=_choose_organization, is_available=_has_session, id="app.organization", shown=False),
         Command("theme", "f2", "Theme", "Preview and choose a theme", run=lambda app, _: app.theme_picker.choose(), shown=False),
         Command("activity", "exclamation_mark", "Activity", "Show API requests, errors, and unsent changes",
-                run=_show_activity, there=_has_session, key_display="!", shown=False),
+                run=_show_activity, is_available=_has_session, key_display="!", shown=False),
         Command("offline", "", "Offline spaces", "List the spaces available offline",
-                run=_show_kept, there=_has_session),
+                run=_show_kept, is_available=_has_session),
         Command("server", "", "Server version", "Show the version of the server",
-                run=_say_server, there=_has_session),
+                run=_say_server, is_available=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
-                run=_act_as, there=lambda app, _: app.has_session and app.session.acting is not None),
+                run=_act_as, is_available=lambda app, _: app.has_session and app.session.acting is not None),
         Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.start_or_leave(),
-                called=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
-                there=lambda app, _: app.workspace.tour.is_offered, shown=False),
+                title_now=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
+                is_available=lambda app, _: app.workspace.tour.is_offered, shown=False),
         Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
-                why_not=lambda app, _: app.trail.why_not(-1), there=_has_session, id="view.back", key_display="<", shown=False),
+                why_not=lambda app, _: app.trail.why_not(-1), is_available=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
-                why_not=lambda app, _: app.trail.why_not(1), there=_has_session, id="view.forward", key_display=">", shown=False),
+                why_not=lambda app, _: app.trail.why_not(1), is_available=_has_session, id="view.forward", key_display=">", shown=False),
         Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
@@ -210,7 +210,7 @@ MISTAKES_SECONDS = 15.0
 """Seconds for which it is said that settings cannot be used."""
 
 
-class Octavo(HasCommands, HeldBack[int]):
+class Octavo(HostApp[int], HeldBack[int]):
     """Shows one session at a time. Without one it starts at the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -248,8 +248,6 @@ class Octavo(HasCommands, HeldBack[int]):
         self.sign_in_methods = sign_in_methods
         self.trail = NavigationHistory(self)
         self.workspace = Workspace(self, self.trail)
-        self.before_end: set[Callable[[], None]] = set()
-        """Called when the terminal goes away: they keep what is being typed (D6)."""
         self._where_unsaved = ""
         """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
         internals.add_line_filters(self, filters(settings))
@@ -260,7 +258,6 @@ class Octavo(HasCommands, HeldBack[int]):
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.notices = NoticeBoard()
         self.writes = Writes(self)
         self.keeping_fresh = KeepingFresh(self, self, every=look_every)
         self._session = session
@@ -455,6 +452,9 @@ class Octavo(HasCommands, HeldBack[int]):
         if fits(self, text):
             super().copy_to_clipboard(text)
 
+    def ignore_typing(self) -> None:
+        self.words.ignore()
+
     def command_ran(self, id: str) -> None:
         self.workspace.tour.command_ran(id)
 
@@ -508,7 +508,7 @@ class Octavo(HasCommands, HeldBack[int]):
     @property
     def theme_picker(self) -> ThemePicker:
         """What tries themes on. One that is kept is worn at the next start too."""
-        from octavo.tui.widgets.theme_picker import ThemePicker
+        from octavo.tui.widgets.picker import ThemePicker
 
         def remember(name: str) -> None:
             if self._session is not None:
@@ -519,7 +519,7 @@ class Octavo(HasCommands, HeldBack[int]):
     def validate_theme(self, name: str) -> str:
         """Give a theme of others our tokens before it is worn: without them no style could be read."""
         if name not in palettes():
-            self.register_theme(adopted(self.available_themes[name]))
+            self.register_theme(adapt_theme(self.available_themes[name]))
         return name
 
     # Endings

@@ -40,7 +40,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
         for organization in self._known[:MOST_ASKED]:
             at = OrganizationRef(organization_id=organization.id)
@@ -99,7 +99,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             for each in self._known
         ]
 
-    def take(self, choice: Choice[Organization]) -> None:
+    def accept(self, choice: Choice[Organization]) -> None:
         self.dismiss(choice.value)
 
     def _show(self) -> None:

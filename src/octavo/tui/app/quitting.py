@@ -52,7 +52,7 @@ def _quit(app: Shell) -> None:
     if not entries:
         app.background(app.action_quit())
         return
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -75,4 +75,4 @@ def _quit(app: Shell) -> None:
     elif held:
         after += f" {plural(held, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
-    app.push_screen(Confirm(title, verb="Quit", intro=said, after=after), decided)
+    app.push_screen(ConfirmDialog(title, verb="Quit", intro=said, after=after), decided)

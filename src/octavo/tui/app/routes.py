@@ -117,7 +117,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
         if not is_whole(content):
             return  # the app ends
         content.reading.nav.choose("spaces", content.reading.space, focus=True)
-        if not content.reading.nav.spaces.reveal(route.collection):
+        if not content.reading.nav.spaces.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )

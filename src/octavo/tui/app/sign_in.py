@@ -20,8 +20,8 @@ from octavo.tui.terminal.textual_internals import is_being_removed, prepare_scre
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.secret_input import SecretCount, SecretInput
+from octavo.tui.widgets.text_inputs import PathInput
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -37,11 +37,11 @@ SIGN_IN: Commands[SignInScreen] = Commands(
         Command("demo", "ctrl+d", "Try the demo", "Try the demo with sample content (no account needed)", run=lambda _, view: view.try_demo(), priority=True),
         Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of Markdown files", run=lambda _, view: view.open_folder(), priority=True),
         Command("back", "escape", "Back", "Go back without signing in", run=lambda _, view: view.go_back(),
-                there=lambda _, view: bool(view.shell.sign_in_methods.before),
-                called=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
+                is_available=lambda _, view: bool(view.shell.sign_in_methods.before),
+                title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
         # Where letters are typed there is no `?`.
-        Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), there=lambda _, view: isinstance(view.focused, Input)),
+        Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
     ),
     find=lambda view: view,
 )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ UNSAVED: Commands[UnsavedTexts] = Commands(
 )
 
 
-class UnsavedTexts(Confirm):
+class UnsavedTexts(ConfirmDialog):
     """Names the texts that are lost when the app ends now. Saving goes on while it is open."""
 
     CONTEXT: ClassVar[str] = "unsaved drafts"

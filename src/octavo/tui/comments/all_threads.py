@@ -31,9 +31,9 @@ from octavo.tui.shell.view import report_missing_parts
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
 _KEYS_OF_THE_LIST = (
@@ -95,7 +95,7 @@ class CommentsScreen(ListView[Thread]):
     )
     CSS_PATH = "all_threads.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        THREAD.about(lambda view: view.thread_target),
+        THREAD.for_target(lambda view: view.thread_target),
         PANES,
         SECTIONS,
         UNSENT,
@@ -121,12 +121,12 @@ class CommentsScreen(ListView[Thread]):
         self.words = ThreadWords(self)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Thread] = Rows(
+        rows: RowList[Thread] = RowList(
             self._draw,
             key=lambda thread: thread.key,
             search=self.words.all_of,
             groups=self._headings,
-            ticks=True,
+            selectable=True,
             id="list",
         )
         names = {
@@ -156,7 +156,7 @@ class CommentsScreen(ListView[Thread]):
     def _done_with_ticked(self) -> None:
         """Something was done to all that are ticked: what is refused of it is ticked again."""
         self._in_bulk |= {each.comment.id for each in self.ticked}
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
 
     def _forget_discarded(self) -> None:
         """What was refused and is discarded is said of no row any more: no answer of the server tells of it."""
@@ -166,7 +166,7 @@ class CommentsScreen(ListView[Thread]):
     def _tick_refused(self, refused: Mapping[str, str]) -> None:
         again = self._in_bulk & refused.keys()
         self._in_bulk -= again
-        self.rows.ticks.add(each.key for each in self.rows.items if each.comment.id in again)
+        self.rows.selection.add(each.key for each in self.rows.items if each.comment.id in again)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
@@ -188,7 +188,7 @@ class CommentsScreen(ListView[Thread]):
             self._enter(self.shell.workspace.organization)
         else:
             self._follow_places()
-        self.thread.not_for_this = lambda: bulk_actions.why_not_one(self.rows.ticks.keys, self.rows.key)
+        self.thread.not_for_this = lambda: bulk_actions.why_not_one(self.rows.selection.keys, self.rows.key)
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
@@ -207,7 +207,7 @@ class CommentsScreen(ListView[Thread]):
         """The id of who one is."""
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def draw_list(self) -> None:
         threads, sections, me = (
             sorted(self.threads.take(), key=filters.ORDERS[self.order][1]),
@@ -227,7 +227,7 @@ class CommentsScreen(ListView[Thread]):
         self._say_what_is_empty()
         self._refused = self.shell.workspace.refused
         moved = self.rows.key != self._begun_at
-        self.rows.show(shown, beyond=f"{self._asked_of_all} loaded" if self.threads.places_left else "")
+        self.rows.show(shown, partial_note=f"{self._asked_of_all} loaded" if self.threads.places_left else "")
         if not self._complete:
             # Places arrive one by one: until all are here the cursor waits at the top, unless somebody took it away.
             if not moved:
@@ -263,12 +263,12 @@ class CommentsScreen(ListView[Thread]):
         if left:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
 
-    @on(Rows.Ticked, "#list")
-    @on(Lines.Filtered, "#list")
+    @on(RowList.SelectionChanged, "#list")
+    @on(LineList.FilterChanged, "#list")
     def _say_where(self) -> None:
         self.words.look_up(self.rows)
         more_there = any(snapshot.value.next for snapshot in self.threads.answers if snapshot.value)
-        known, heard, places = self.rows.extent.said, self.threads.places_heard, self.threads.places
+        known, heard, places = self.rows.counts.summary, self.threads.places_heard, self.threads.places
         if heard < places:
             known = f"{heard} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
         elif self.narrowing.by and not self.rows.query_text:
@@ -285,7 +285,7 @@ class CommentsScreen(ListView[Thread]):
 
     def _draw(self, thread: Thread) -> Row:
         comment = thread.comment
-        elsewhere = self.words.found_in(thread, self.rows.words)
+        elsewhere = self.words.found_in(thread, self.rows.filter_words)
         words = Content.styled(elsewhere, "italic") if elsewhere else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._refused.get(comment.id)):
             words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
@@ -321,7 +321,7 @@ class CommentsScreen(ListView[Thread]):
 
     # The thread
 
-    @on(Lines.Highlighted, "#list")
+    @on(LineList.Highlighted, "#list")
     def _draw_thread(self) -> None:
         item = self.rows.item
         if item is None:
@@ -330,11 +330,11 @@ class CommentsScreen(ListView[Thread]):
             self.thread.show(item.at, item.comment, about=f"{item.place} › {item.page}")
         self.refresh_bindings()
 
-    @on(Lines.Chosen, "#list")
+    @on(LineList.Opened, "#list")
     def _chosen(self) -> None:
         self.thread.focus()
 
-    @on(Lines.MoreWanted, "#list")
+    @on(LineList.MoreRequested, "#list")
     def _more(self) -> None:
         self.threads.ask_more()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.data.writes.machine import NewWrite
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.filters import Thread
 from octavo.tui.shell.permissions import not_allowed_with
@@ -126,7 +126,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
             if takes_back or code not in has
         ]
         to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
-        reacting = f"Removing {sign_of(code)} {to}…" if takes_back else f"Reacting with {sign_of(code)} {to}…"
+        reacting = f"Removing {to_emoji(code)} {to}…" if takes_back else f"Reacting with {to_emoji(code)} {to}…"
         app.writes.queue(*writes, said=f"{reacting}{several.others}")
         then()
 

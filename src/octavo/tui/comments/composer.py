@@ -22,12 +22,11 @@ from octavo.tui.comments.people import MentionText, mention, named
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.shell.left_unsent import AGAIN
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.text_inputs import SEARCHED, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -44,18 +43,18 @@ COMPOSER: Commands[Composer] = Commands(
         Command("send", "ctrl+s,ctrl+enter", "Send", "Send the comment", writes=True, run=lambda _, composer: composer.send(),
                 why_not=lambda _, composer: composer.why_not_send(), priority=True),
         Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.hold(),
-                why_not=lambda _, composer: composer.why_not_send(), there=lambda _, composer: composer.can_hold, priority=True),
+                why_not=lambda _, composer: composer.why_not_send(), is_available=lambda _, composer: composer.can_hold, priority=True),
         Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
-                run=lambda _, composer: composer.suggest(), there=lambda _, composer: bool(composer.suggestion), priority=True),
+                run=lambda _, composer: composer.suggest(), is_available=lambda _, composer: bool(composer.suggestion), priority=True),
         Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_outside(),
-                there=lambda _, composer: composer.can_edit_outside, priority=True),
+                is_available=lambda _, composer: composer.can_edit_outside, priority=True),
         Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.show_preview(),
-                called=lambda _, composer: "Write" if composer.is_previewing else None,
-                there=lambda _, composer: composer.can_preview, priority=True),
+                title_now=lambda _, composer: "Write" if composer.is_previewing else None,
+                is_available=lambda _, composer: composer.can_preview, priority=True),
         Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.name_somebody(),
-                there=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
+                is_available=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
         Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.reply_quickly(),
-                there=lambda _, composer: bool(composer.replies), priority=True, shown=False),
+                is_available=lambda _, composer: bool(composer.replies), priority=True, shown=False),
         Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.leave(), priority=True),
     ),
     find=lambda view: view,
@@ -137,8 +136,8 @@ class Composer(Dialog[str | None]):
         """Keys pressed while the text is on its way to the disk: they are for the screen below."""
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it(self._title, self._keys())
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title, self._keys())
             quoted = [line for line in named(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
@@ -160,14 +159,14 @@ class Composer(Dialog[str | None]):
         elif self._begun:
             self._say("draft" if self._verb == "send" else "")
         self._count(len(self.text))
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.add(self.keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
         self.set_interval(AGAIN, self._try_again)
 
     def on_unmount(self) -> None:
         self.keep_now()
-        if isinstance(self.app, SavesOnExit):
+        if isinstance(self.app, HostApp):
             self.app.before_end.discard(self.keep_now)
 
     @property
@@ -227,7 +226,7 @@ class Composer(Dialog[str | None]):
             self._begin_to_keep(self._current)
 
     def _stop_timer(self) -> None:
-        self._clock.kept()
+        self._clock.mark_saved()
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -292,7 +291,7 @@ class Composer(Dialog[str | None]):
             self._timer = None
         if text != self._saved:
             self._say("")
-            self._timer = self.set_timer(self._clock.typed(monotonic()), self.keep)
+            self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self.keep)
         is_letter, self._length = len(written) == self._length + 1, len(written)
         self._offer_emoji(is_letter)
 
@@ -301,7 +300,7 @@ class Composer(Dialog[str | None]):
         writing = self.writing
         if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
             return
-        if len(writing.text) > SEARCHED:
+        if len(writing.text) > MAX_BRACKET_SEARCH:
             return  # whether one writes code there is in all that stands before
         row, column = writing.cursor_location
         if ":" not in writing.document.get_line(row)[:column]:
@@ -458,7 +457,7 @@ class Composer(Dialog[str | None]):
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
-        self.query_one(Frame).name_it(title, self._keys())
+        self.query_one(DialogFrame).set_border_texts(title, self._keys())
 
 
 def _as_typed(text: str) -> str:

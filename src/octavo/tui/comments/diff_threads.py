@@ -117,7 +117,7 @@ def thread_lines(
             text=thread.body.text,
             reply_count=max(thread.replies, len(answers)),
             is_open=thread.is_open_thread,
-            is_review=thread.is_open and thread.is_verdict,
+            is_review=thread.is_open and thread.is_review,
             is_pending=on_its_way(thread.id) == HELD,
             shown_replies=tuple(
                 ThreadReply(each.posted_by.name, age(each), each.body.text, suggested(thread, each))

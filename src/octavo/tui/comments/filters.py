@@ -45,7 +45,7 @@ class Thread:
         """Return the state of the thread as a sign and its style."""
         if not self.comment.is_open:
             return "✓", "$success"
-        if self.comment.is_verdict:
+        if self.comment.is_review:
             return "◐", "$octavo-muted"
         return "○" if self.is_outdated else "●", "$octavo-note"
 
@@ -74,7 +74,7 @@ def belongs(thread: Thread, section: str, me: str) -> bool:
         case "resolved":
             return not thread.comment.is_open
         case "reviews":
-            return thread.comment.is_open and thread.comment.is_verdict
+            return thread.comment.is_open and thread.comment.is_review
     return True
 
 

@@ -82,7 +82,7 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
 
 def drop_held(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -95,7 +95,7 @@ def drop_held(app: Shell, entry: OutboxEntry) -> None:
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."
     )
-    app.push_screen(Confirm("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
+    app.push_screen(ConfirmDialog("Remove this pending comment?", verb="Remove", intro=said, after=after), decided)
 
 
 def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:

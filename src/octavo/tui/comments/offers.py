@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from octavo.api.users import User
 from octavo.documents import emoji
 from octavo.documents.emoji import NamedEmoji
-from octavo.tui.widgets.chooser import Choice, Chooser, Found, answering
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.fuzzy_match import Match
@@ -96,7 +96,7 @@ class Offers(Chooser["T | str", T]):
         super().__init__(offered.title, [each for each, _ in offered.choices("")], empty=offered.empty)
         self._offered = offered
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         line = self.query_one(FilterInput)
         line.value = self._offered.begun
         line.cursor_position = len(line.value)
@@ -107,24 +107,24 @@ class Offers(Chooser["T | str", T]):
         self._empty = self.rows.state.empty = self._offered.empty
         self.show_choices([each for each, _ in self._offered.choices("")])
 
-    def answers(self, query: str) -> list[Found[T]]:
-        return [Found(number, *each) for number, each in enumerate(self._offered.choices(query))]
+    def find_matches(self, query: str) -> list[MatchedChoice[T]]:
+        return [MatchedChoice(number, *each) for number, each in enumerate(self._offered.choices(query))]
 
-    def _find(self, query: str) -> None:
-        super()._find(query)
+    def _list_matches(self, query: str) -> None:
+        super()._list_matches(query)
         if query and self.is_current and (answer := self._offered.whole(query)) is not None:
             self.dismiss(answer)
 
-    def take(self, choice: Choice[T]) -> None:
+    def accept(self, choice: Choice[T]) -> None:
         self.dismiss(choice.value)
 
     def choose(self) -> None:
         if self.rows.item is None:
-            self.close_empty()
+            self.cancel()
         else:
             super().choose()
 
-    def close_empty(self) -> None:
+    def cancel(self) -> None:
         self.dismiss(self.query_one(FilterInput).value)
 
 
@@ -162,7 +162,7 @@ class People:
         people = [Choice(user, user.name, right=user.email or "") for user in self._people.known()]
         if not query.strip():
             return [(each, None) for each in people]
-        found = [(each, matched) for each in people if (matched := answering(query, each)) is not None]
+        found = [(each, matched) for each in people if (matched := match_choice(query, each)) is not None]
         return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
 
     def whole(self, typed: str) -> User | str | None:

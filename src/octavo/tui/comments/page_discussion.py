@@ -175,13 +175,15 @@ COMMENTING: Commands[PageDiscussion] = Commands(
 """Commands that comment on the open page. A view provides it as its `page_discussion`."""
 THREAD_HERE: Commands[ThreadTarget] = (
     THREAD.only("resolve", "reply_resolve", "react")
-    .changed("resolve", id="comment.resolve_here", help="Resolve the thread on this block", shown=False)
-    .changed("reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block and resolve it")
-    .changed("react", id="comment.react_here", help="React to the thread on this block")
-    .about(
+    .with_changed("resolve", id="comment.resolve_here", help="Resolve the thread on this block", shown=False)
+    .with_changed(
+        "reply_resolve", id="comment.reply_resolve_here", help="Reply to the thread on this block and resolve it"
+    )
+    .with_changed("react", id="comment.react_here", help="React to the thread on this block")
+    .for_target(
         lambda view: view.page_discussion.thread_here,
         context="pages and diffs",
-        nothing=lambda view: view.page_discussion.why_no_thread_here,
+        no_target=lambda view: view.page_discussion.why_no_thread_here,
     )
 )
 """Commands for the thread on the selected block."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
 
-from octavo.documents.emoji import code_of, sign_of
+from octavo.documents.emoji import api_code, to_emoji
 from octavo.tui.comments.offers import EmojiNames, in_columns
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
@@ -49,28 +49,28 @@ class ReactionPicker(Chooser[str | None, str]):
         super().__init__(title, choices, empty="No emoji found.")
         self._names = EmojiNames()
 
-    def begin(self) -> None:
+    def select_initial(self) -> None:
         self.run_worker(self._ask())
 
     async def _ask(self) -> None:
         await self._names.ask()
         self.show_choices(self._choices)
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)
 
-    def answers(self, query: str) -> list[Found[str]]:
-        found = super().answers(query)
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
+        found = super().find_matches(query)
         there = {each.value for each in self._choices}
         others = (each for each in self._names.named(query) if each.code not in there)
         more = (Choice(each.code, in_columns(each.sign, each.name)) for each in others)
-        return [*found, *(Found(number, choice) for number, choice in enumerate(more, len(self._choices)))]
+        return [*found, *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 
 def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]) -> None:
     """Ask which emoji: those used last come first, then the usual ones, and those that are `there`. `mine` are taken back."""
     state, usual = app.session.state, dict(REACTIONS)
-    spelled = {code_of(sign_of(each)): each for each in (*there, *mine)}
+    spelled = {api_code(to_emoji(each)): each for each in (*there, *mine)}
     """As the server calls them: one that is taken back must be called so too."""
     codes = dict.fromkeys((*used_last(state), *usual, *spelled))
     choices = [
@@ -94,6 +94,6 @@ def _named(code: str, usual: dict[str, str]) -> str:
     """An emoji and what it says here, else its name."""
     from unicodedata import name
 
-    sign = sign_of(code)
+    sign = to_emoji(code)
     said = usual.get(code) or (name(sign[0], "").lower() if sign else "") or code
     return in_columns(sign, said)

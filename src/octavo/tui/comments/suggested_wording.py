@@ -10,7 +10,7 @@ from octavo.api import content
 from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import Discussion, RevisionRef
-from octavo.documents.suggestions import apply_suggestion, find_block_source, suggestions
+from octavo.documents.suggestions import apply_suggestion, find_block_source, find_suggestions
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 
@@ -59,7 +59,7 @@ class Suggested:
 
         Empty if the message suggests nothing, or while a comparison is not loaded.
         """
-        found = suggestions(message.body.text)
+        found = find_suggestions(message.body.text)
         if not found or (block := _block_of(thread)) is None:
             return ()
         if missing := [each.text for each in found if (block, each.text) not in self._compared]:
@@ -79,7 +79,7 @@ class Suggested:
         from octavo.tui.render.thread_layout import suggestion_lines  # lazy: the layout of diffs, rarely needed
 
         # The result is above the diff: the end of a long suggestion is not visible.
-        notes = [_note(self._fate(block, each.text), look) for each in suggestions(message.body.text)]
+        notes = [_note(self._fate(block, each.text), look) for each in find_suggestions(message.body.text)]
         return suggestion_lines(message.body.text, compared, width, look, notes)
 
     async def _compare(self, at: Discussion, block: Block, wanted: list[str]) -> None:

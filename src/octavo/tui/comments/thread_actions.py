@@ -12,7 +12,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
@@ -114,7 +114,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
     else:
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
-    said = f"Removing {sign_of(chosen)}…" if mine else f"Reacting with {sign_of(chosen)}…"
+    said = f"Removing {to_emoji(chosen)}…" if mine else f"Reacting with {to_emoji(chosen)}…"
     app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
 
 
@@ -179,7 +179,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
         return
     if not _may(app, at, "delete", comment, what):
         return
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 
     op: DurableWrite
     if isinstance(what, Reply):
@@ -199,7 +199,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
     said = f"“{quote_excerpt(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Delete {goes}?",
         verb="Delete",
         intro=said,

@@ -59,7 +59,7 @@ def _of_all(
     writes: bool = False,
     shown: bool = False,
     key_display: str | None = None,
-    called: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
+    title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
     """What is done to all threads that are ticked at once, and to `one` where none is. What writes takes a right
     (`not_allowed_with`, which knows it by its name); other things may be done with all that can be read."""
@@ -79,7 +79,9 @@ def _of_all(
             return bulk_actions.why_not(app, name, target.ticked)
         return not_allowed_with(app, target.at, name, target.thread, target.message)
 
-    return Command(name, keys, title, help, run, why_not, called, shown=shown, key_display=key_display, writes=writes)
+    return Command(
+        name, keys, title, help, run, why_not, title_now, shown=shown, key_display=key_display, writes=writes
+    )
 
 
 def _of_one(
@@ -145,7 +147,7 @@ def _open(app: Shell, target: ThreadTarget) -> None:
 THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
-        _of_all("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, called=_resolve_label,
+        _of_all("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, title_now=_resolve_label,
                 one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), several=bulk_actions.resolve),
         _of_all("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
                 one=lambda app, target: thread_actions.reply(app, target.at, target.thread), several=bulk_actions.reply),
@@ -166,6 +168,6 @@ THREAD: Commands[ThreadTarget] = Commands(
         _of_one("open_browser", "o", "Open in browser", "Open the comment in the browser", _open, _why_no_address),
     ),
     context="comments",
-    nothing=NOTHING,
+    no_target=NOTHING,
 )  # fmt: skip
 """Commands for a thread. In the list of threads most of them act on the selected threads."""

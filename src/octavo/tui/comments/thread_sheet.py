@@ -20,7 +20,7 @@ from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -125,7 +125,7 @@ class ThreadSheet(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        with Frame():
+        with DialogFrame():
             yield ThreadView(id="thread")
 
     def on_mount(self) -> None:
@@ -158,7 +158,7 @@ class ThreadSheet(Dialog[None]):
         pane.cover(place.covers)
         if place != self._placed:
             self._placed = place
-            styles, region = self.query_one(Frame).styles, place.region
+            styles, region = self.query_one(DialogFrame).styles, place.region
             styles.offset = (region.x, region.y)
             styles.width, styles.height = region.width, region.height
 
@@ -192,7 +192,7 @@ class ThreadSheet(Dialog[None]):
         thread = self._threads[self._current]
         number = self._order.index(self._current) + 1
         page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
-        self.query_one(Frame).name_it(page, f"{number} of {len(self._order)}")
+        self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._order)}")
         self.query_one(ThreadView).show(self._at, thread, about=self._since(thread), on_page=True)
 
     @on(ThreadView.PlaceWanted)

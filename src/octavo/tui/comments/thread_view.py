@@ -20,8 +20,8 @@ from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.emoji import sign_of
-from octavo.documents.suggestions import suggestions
+from octavo.documents.emoji import to_emoji
+from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.discarding import UNSENT
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.comments.thread_commands import NOTHING, THREAD, ThreadTarget, is_own_comment
@@ -32,7 +32,7 @@ from octavo.tui.shell.view import Subscriptions
 from octavo.tui.shell.workspace import HELD
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.scrolling import Scrolling
+from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
@@ -54,19 +54,19 @@ class Part:
 
 
 _OF_ONE: Commands[ThreadTarget] = (
-    THREAD.changed("reply", id="thread.reply", help="Reply to this thread")
-    .changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
-    .changed("reply_resolve", id="thread.reply_resolve", help="Reply to this thread and resolve it")
-    .changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
-    .changed(
+    THREAD.with_changed("reply", id="thread.reply", help="Reply to this thread")
+    .with_changed("resolve", id="comment.resolve", help="Resolve or reopen this thread")
+    .with_changed("reply_resolve", id="thread.reply_resolve", help="Reply to this thread and resolve it")
+    .with_changed("react", id="comment.react", help="Add or remove an emoji reaction", shown=True)
+    .with_changed(
         "edit", id="comment.edit", title="Edit comment", help="Edit your comment", shown=True, applies=is_own_comment
     )
-    .changed("delete", id="comment.delete", help="Delete your comment")
-    .changed("copy", id="comment.copy", help="Copy the text of this comment")
-    .about(
+    .with_changed("delete", id="comment.delete", help="Delete your comment")
+    .with_changed("copy", id="comment.copy", help="Copy the text of this comment")
+    .for_target(
         lambda view: view.thread_target if view.not_for_this() is None else None,
         context="threads",
-        nothing=lambda view: view.not_for_this() or NOTHING,
+        no_target=lambda view: view.not_for_this() or NOTHING,
     )
 )
 """Commands for the thread, or for its selected comment."""
@@ -81,7 +81,7 @@ SUGGESTION: Commands[ThreadView] = Commands(
             writes=True,
             run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
             why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
-            there=lambda app, view: view.message is not None and bool(suggestions(view.message.body.text)),
+            is_available=lambda app, view: view.message is not None and bool(find_suggestions(view.message.body.text)),
         ),
     ),
     find=lambda view: view,
@@ -101,7 +101,7 @@ MESSAGES: Commands[ThreadView] = Commands(
 )  # fmt: skip
 
 
-class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
+class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """One thread. The cursor goes from message to message; the keys act on the thread or on that message."""
 
     CONTEXT: ClassVar[str] = "threads"
@@ -120,7 +120,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
         _OF_ONE.only("resolve", "reply_resolve", "react"),
         SUGGESTION,
         _OF_ONE.only("edit", "delete", "copy"),
-        UNSENT.changed(
+        UNSENT.with_changed(
             "discard", id="thread.discard", help="Discard your unsent drafts in this thread (press u to undo)"
         ),
         MESSAGES.without("open"),
@@ -182,7 +182,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             op = comments.ListReplies(at=at, comment_id=comment.id, format="markdown", limit=200)
             self._subscriptions.follow("replies", op, self._show_replies)
         page = comment.target.page
-        if page is not None and isinstance(at, ChangeRequestRef) and suggestions(comment.body.text):
+        if page is not None and isinstance(at, ChangeRequestRef) and find_suggestions(comment.body.text):
             now = content.GetPage(at=at, page_id=page.id, format="markdown")
             self._subscriptions.follow("page", now, self._show_page)
         else:
@@ -294,7 +294,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             Piece(said + edited, look.muted),
         ]
         if isinstance(message, Comment) and age != HELD:
-            word = message.status if not message.is_open else "review" if message.is_verdict else "open"
+            word = message.status if not message.is_open else "review" if message.is_review else "open"
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))
         if self._is_new(message):
@@ -309,7 +309,7 @@ class ThreadView(HasCommands, Scrolling, can_focus=True, inherit_bindings=False)
             body = lay_out(parse(text).blocks, room, look, source=text).lines
         lines += [Line([Piece(" " * (indent + 2)), *line.pieces]) for line in body]
         if message.reactions:
-            said = "  ".join(f"{sign_of(each.emoji)} {each.count}" for each in message.reactions)
+            said = "  ".join(f"{to_emoji(each.emoji)} {each.count}" for each in message.reactions)
             lines.append(Line([Piece(" " * (indent + 2)), Piece(said, look.muted)]))
         return lines
 

@@ -15,7 +15,7 @@ from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
     from octavo.tui.shell.view import View
-    from octavo.tui.widgets.row_list import Rows
+    from octavo.tui.widgets.row_list import RowList
 
 _BEFORE = 20
 """Characters shown before the word that was found."""
@@ -50,7 +50,7 @@ class ThreadWords:
                 return f"{where}: {'…' if start else ''}{shown[start:]}"
         return ""
 
-    def look_up(self, rows: Rows[Thread]) -> None:
+    def look_up(self, rows: RowList[Thread]) -> None:
         """Learn what replies are known, if somebody began to filter, and filter by them, too."""
         if not rows.query_text:
             self._is_fresh = False
@@ -58,7 +58,7 @@ class ThreadWords:
             self._looking = True
             self._view.shell.background(self._learn(rows))
 
-    async def _learn(self, rows: Rows[Thread]) -> None:
+    async def _learn(self, rows: RowList[Thread]) -> None:
         try:
             replies = await self._view.shell.session.index.replies()
         finally:
@@ -66,7 +66,7 @@ class ThreadWords:
         self._is_fresh = True
         if replies != self._replies and is_whole(rows):
             self._replies = replies
-            rows.filter_words.forget()
+            rows.search_texts.discard()
             rows.apply_filter()
 
     def _replies_to(self, thread: Thread) -> Sequence[str]:

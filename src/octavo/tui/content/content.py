@@ -32,7 +32,7 @@ from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import neighbour
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.writing.authoring import WRITING, Authoring
 
@@ -78,7 +78,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_leave(), called=_way_up, there=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_leave(), title_now=_way_up, is_available=_is_below_spaces),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -86,7 +86,7 @@ CONTENT: Commands[ContentScreen] = Commands(
         Command("previous_page", "K", "Previous page", "Open the previous page",
                 run=lambda _, view: view.reading.go_on(-1), why_not=_reads_on(-1, "This is the first page in the space."), shown=False),
         Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
-                called=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
+                title_now=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -106,9 +106,9 @@ class ContentScreen(View, CopiesWhenReady):
     CSS_PATH = "content.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         ROW,
-        SPACE.about(lambda view: view.target),
-        PAGE.about(lambda view: view.target),
-        WRITING.about(lambda view: view.authoring),
+        SPACE.for_target(lambda view: view.target),
+        PAGE.for_target(lambda view: view.target),
+        WRITING.for_target(lambda view: view.authoring),
         COMMENTING,
         THREAD_HERE,
         UNSENT,
@@ -212,30 +212,30 @@ class ContentScreen(View, CopiesWhenReady):
 
     # Messages
 
-    @on(Lines.Chosen, "#spaces")
-    def _space_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#spaces")
+    def _space_chosen(self, message: LineList.Opened) -> None:
         self.reading.show_space(str(message.key))
 
-    @on(Lines.Chosen, "#pages")
-    def _page_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#pages")
+    def _page_chosen(self, message: LineList.Opened) -> None:
         self.reading.open_page(str(message.key))
         self.view.focus()
 
-    @on(Lines.Chosen, "#outline")
-    def _heading_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#outline")
+    def _heading_chosen(self, message: LineList.Opened) -> None:
         self.reading.aside.outline.set_filter("")
         self.view.navigation.go_to_anchor(str(message.key))
         self.view.focus()
 
-    @on(Lines.Chosen, "#threads")
-    def _thread_chosen(self, message: Lines.Chosen) -> None:
+    @on(LineList.Opened, "#threads")
+    def _thread_chosen(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # it hides the page, and the thread is read beside the words it hangs on
             self.view.focus()
         self.page_discussion.open_thread(str(message.key))
 
-    @on(Lines.Highlighted, "#pages")
-    @on(Lines.Highlighted, "#spaces")
+    @on(LineList.Highlighted, "#pages")
+    @on(LineList.Highlighted, "#spaces")
     def _other_row(self) -> None:
         self.target.other_row()
         self.reading.say_where()

@@ -26,9 +26,9 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -73,13 +73,13 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
         else "You cannot undo this."
     )
     begin = _known_facts(managed, thing)
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Delete the {kind_of(thing)} {name}?",
         verb="Delete",
         intro=told,
         facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(thing, Space) else begin,
-        typed=typed,
-        why_typed=f"Type {typed} to confirm.",
+        word=typed,
+        word_reason=f"Type {typed} to confirm.",
     )
     app.push_screen(dialog, decided)
     if isinstance(thing, Space):
@@ -101,7 +101,7 @@ def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
 
 
-async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: Confirm) -> None:
+async def _look(live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: ConfirmDialog) -> None:
     pages, on_sites = await asyncio.gather(_pages(live, space.ref), _sites(live, at, space))
     dialog.update(facts=[pages, *known, *on_sites])
 
@@ -187,9 +187,9 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
-        choices.append(Choice(space.id, title_of(space), detail=ago, right=days, off=off))
+        choices.append(Choice(space.id, title_of(space), detail=ago, right=days, disabled_reason=off))
     about = "for spaces deleted outside Octavo or on another computer"
-    choices.append(Choice("", "Restore by ID", detail=about, off=no_writes))
+    choices.append(Choice("", "Restore by ID", detail=about, disabled_reason=no_writes))
     names_of = {space.id: title_of(space) for space in found if space is not None}
 
     def chosen(name: str | None) -> None:
@@ -211,7 +211,13 @@ async def _as_it_is(live: Live, name: str) -> Space | None:
 
 def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
     draft = DialogDraft(app, "deleted space to restore")
-    field = Field("Space ID", draft.text, required="Enter the ID of a space.", keep=draft.keep, keep_now=draft.keep_now)
+    field = Field(
+        "Space ID",
+        draft.text,
+        required_error="Enter the ID of a space.",
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
+    )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def decided(answer: Confirmed | None) -> None:
@@ -219,7 +225,7 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
             draft.drop()
             restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
 
-    app.push_screen(Confirm("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
+    app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
 
 
 def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:

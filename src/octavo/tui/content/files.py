@@ -27,11 +27,11 @@ from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
 from octavo.tui.shell.list_view import ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Row, Rows
-from octavo.tui.widgets.safe_text import joined
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Row, RowList
+from octavo.tui.widgets.safe_text import join_texts
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 
@@ -46,7 +46,7 @@ FILE: Commands[File] = Commands(
         Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_address,
                 run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),
-    nothing="Select a file first.",
+    no_target="Select a file first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 FILES: Commands[FilesScreen] = Commands(
@@ -90,16 +90,16 @@ class FilesScreen(ListView[File]):
         self._asking: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        files: Rows[File] = Rows(
+        files: RowList[File] = RowList(
             self._draw,
             key=lambda file: file.id,
             search=lambda file: f"{file.name} {kind_of(file)}",
-            columns=(Column("NAME"), Column("TYPE", 12, drop=2), Column("SIZE", 9, right=True, drop=1), Column("USED", 5, right=True)),
+            columns=(Column("NAME"), Column("TYPE", 12, drop_order=2), Column("SIZE", 9, right=True, drop_order=1), Column("USED", 5, right=True)),
             empty="This space has no files.",
             hint="Images and attachments on pages are listed here.",
             id="files",
         )  # fmt: skip
-        uses: Rows[Location] = Rows(
+        uses: RowList[Location] = RowList(
             self._draw_use,
             key=key_of,
             two_lines=True,
@@ -157,12 +157,12 @@ class FilesScreen(ListView[File]):
         self._draw_about()
         self._say_where()
 
-    @on(Lines.Filtered, "#files")
+    @on(LineList.FilterChanged, "#files")
     def _say_where(self) -> None:
         files = self._files.value.items if self._files.value else ()
         total = size_in_words(sum(file.size for file in files)) if files else ""
         facts = " · ".join(
-            each for each in (self.ORDERS[self.order].lower(), total, self.rows.extent.said if files else "") if each
+            each for each in (self.ORDERS[self.order].lower(), total, self.rows.counts.summary if files else "") if each
         )
         self.status(f"{self.space.title} › Files", facts)
 
@@ -180,7 +180,7 @@ class FilesScreen(ListView[File]):
         return Row(
             text=title_of(place),
             right=Content.styled(which, "$octavo-muted"),
-            below=self._trails.get(page) or self.space.title,
+            second_line=self._trails.get(page) or self.space.title,
         )
 
     def _draw_about(self) -> None:
@@ -194,14 +194,14 @@ class FilesScreen(ListView[File]):
             Content("\n").join(
                 [
                     Content.styled(file.name or "Unnamed", "bold"),
-                    joined(facts).stylize("$octavo-muted"),
+                    join_texts(facts).stylize("$octavo-muted"),
                 ]
             )
         )
 
     # Where the file under the cursor is used
 
-    @on(Lines.Highlighted, "#files")
+    @on(LineList.Highlighted, "#files")
     def _other_file(self) -> None:
         self.query_one("#detail").visible = self.rows.item is not None
         self._draw_about()
@@ -224,7 +224,7 @@ class FilesScreen(ListView[File]):
             places = {key_of(each): each for each in snapshot.value.items}
             pages = {each.page.id for each in places.values() if each.page}
             self.uses.show(list(places.values()))
-            self.uses.state.lacks(snapshot.value.unreadable)
+            self.uses.state.show_unreadable(snapshot.value.unreadable)
             times, on = plural(len(places), "time"), plural(len(pages), "page")
             self.query_one("#uses-title", Static).update(
                 f"USED {times.upper()} ON {on.upper()}" if pages else "USED ON"
@@ -234,11 +234,11 @@ class FilesScreen(ListView[File]):
 
     # Messages and actions
 
-    @on(Lines.MoreWanted, "#files")
+    @on(LineList.MoreRequested, "#files")
     def _more(self) -> None:
         self.shell.background(self.live.fetch_next_page(content.ListFiles(at=self.space.ref, limit=200)))
 
-    @on(Lines.Chosen, "#files")
+    @on(LineList.Opened, "#files")
     def _chosen(self) -> None:
         if self.rows.item is not None:
             self.open_file(self.rows.item)
@@ -247,7 +247,7 @@ class FilesScreen(ListView[File]):
         """Focus the list of pages that use the file."""
         self.uses.focus()
 
-    @on(Lines.Chosen, "#uses")
+    @on(LineList.Opened, "#uses")
     def _use_chosen(self) -> None:
         if self.uses.item is not None:
             go_to(self.shell, self.space.id, self.uses.item)

@@ -10,7 +10,7 @@ from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import in_a_line, plural
+from octavo.tui.widgets.wording import as_clause, plural
 
 if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace
@@ -33,7 +33,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
     try:
         size = await offline.size(space.ref)
     except ApiError as error:
-        app.say(f"Could not make {title} available offline: {in_a_line(str(error))}.", tone="failed")
+        app.say(f"Could not make {title} available offline: {as_clause(str(error))}.", tone="failed")
         return
 
     def begin() -> None:
@@ -46,14 +46,14 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
     if not size.is_large:
         begin()
         return
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             begin()
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
             intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads, and the open change requests.",
@@ -73,7 +73,7 @@ def let_go(app: Shell, space_id: str) -> None:
 
 def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
     """Delete the offline copy of a space after a confirmation: it cannot be downloaded again without the server."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -81,7 +81,9 @@ def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
 
     after = "Your drafts and queued changes will be kept."
     app.push_screen(
-        Confirm(f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after),
+        ConfirmDialog(
+            f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after
+        ),
         decided,
     )
 

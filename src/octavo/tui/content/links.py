@@ -24,12 +24,12 @@ from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.list_view import SECTIONS, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
-from octavo.tui.widgets.wording import in_a_line, plural
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, plural
 
 NAMES = {
     "broken": "Broken",
@@ -76,7 +76,7 @@ LINK: Commands[Place] = Commands(
         Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_address,
                 run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
     ),
-    nothing="Select a link first.",
+    no_target="Select a link first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
@@ -112,7 +112,7 @@ class LinksScreen(ListView[Place]):
         self._ground = LinkContext(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Place] = Rows(
+        rows: RowList[Place] = RowList(
             self._draw,
             key=lambda each: each.key,
             search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
@@ -178,18 +178,18 @@ class LinksScreen(ListView[Place]):
         if snapshot.value is not None:
             self.rows.state.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
-            self.rows.state.lacks(snapshot.value.unreadable)
+            self.rows.state.show_unreadable(snapshot.value.unreadable)
         self.says(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_about()
         self._say_where()
 
-    @on(Lines.Filtered, "#links")
+    @on(LineList.FilterChanged, "#links")
     def _say_where(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
         value = self._here.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.extent.said + more)
+        self.status(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
 
@@ -251,7 +251,7 @@ class LinksScreen(ListView[Place]):
             case "broken":
                 found = LinkTargets(self._ground, self._page_of(each)).resolve(each.address)
                 reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
-                return f"Broken: {in_a_line(reason)}."
+                return f"Broken: {as_clause(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
             case "outside" if each.address.startswith("mailto:"):
@@ -265,16 +265,16 @@ class LinksScreen(ListView[Place]):
 
     # Messages and actions
 
-    @on(Lines.Highlighted, "#links")
+    @on(LineList.Highlighted, "#links")
     def _other(self) -> None:
         self._draw_about()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def _other_section(self) -> None:
         self.draw_list()
         self.rows.go_to_first()
 
-    @on(Lines.Chosen, "#links")
+    @on(LineList.Opened, "#links")
     def _chosen(self) -> None:
         if self.rows.item is not None:
             go_to(self.shell, self.space.id, self.rows.item.place)

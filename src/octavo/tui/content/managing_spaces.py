@@ -26,8 +26,8 @@ from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.fact_list import Fact
 from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.target_request import TargetRequest
@@ -51,7 +51,9 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
             off = managed.why_may_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
             named = replace(resource, new=f"New {resource.one} {place}")
-            choices.append(Choice(partial(filling.create, app, named, known, managed.came), named.new, off=off))
+            choices.append(
+                Choice(partial(filling.create, app, named, known, managed.came), named.new, disabled_reason=off)
+            )
     app.push_screen(Picker("Create", choices), _do)
 
 
@@ -80,13 +82,13 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
                 partial(_import, app, thing),
                 "Import pages",
                 "from a website, a document, or an archive",
-                off=no_writes or _why_no_import(thing),
+                disabled_reason=no_writes or _why_no_import(thing),
             ),
             Choice(
                 partial(_duplicate, app, managed, thing),
                 "Duplicate",
                 "with its pages and files, but without its comments",
-                off=may_not,
+                disabled_reason=may_not,
             ),
             Choice(partial(_git_info, app, thing), "Git Sync", "show the connected repository"),
         ]
@@ -94,7 +96,12 @@ def choose(app: Shell, managed: ManagedSpaces) -> None:
         off = no_writes or managed.why_may_not("transfer") or _why_no_other(app)
         about = "with everything in the collection" if isinstance(thing, Collection) else "with all its pages"
         choices.append(
-            Choice(partial(_choose_organization, app, managed, thing), "Move to another organization", about, off=off)
+            Choice(
+                partial(_choose_organization, app, managed, thing),
+                "Move to another organization",
+                about,
+                disabled_reason=off,
+            )
         )
     choices.append(
         Choice(
@@ -138,7 +145,7 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
         Choice(
             each,
             each.title,
-            off=""
+            disabled_reason=""
             if each.permissions.create_content
             else "Your role in this organization does not let you create content.",
         )
@@ -153,7 +160,7 @@ def _choose_organization(app: Shell, managed: ManagedSpaces, thing: Held) -> Non
 
 
 def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     live, name, here = app.session.live, title_of(thing), managed.organization
     place = space_places.place_of(thing, managed.spaces if isinstance(thing, Space) else managed.collections)  # type: ignore[type-var]  # both are of its kind
@@ -189,7 +196,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         ),
     ]
     app.push_screen(
-        Confirm(f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move by pressing u.", facts=facts),
+        ConfirmDialog(
+            f"Move {name} to {to.title}?", verb="Move", intro="You can undo the move by pressing u.", facts=facts
+        ),
         decided,
     )
 

@@ -37,7 +37,9 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
         places.append((each.id, f"{'  ' * depth}{title_of(each)}", managed.why_may_not_add_to(each)))
     now = thing.parent or ""
     choices = [
-        Choice(name, title, right="current" if name == now else "", off=(may_not or "") if name != now else "")
+        Choice(
+            name, title, right="current" if name == now else "", disabled_reason=(may_not or "") if name != now else ""
+        )
         for name, title, may_not in places
     ]
 
@@ -45,7 +47,7 @@ def choose_place(app: Shell, managed: ManagedSpaces) -> None:
         if parent is not None:
             _choose_neighbour(app, managed, thing, parent or None)
 
-    app.push_screen(Picker(f"Move {title_of(thing)} to…", choices, now=now), chosen)
+    app.push_screen(Picker(f"Move {title_of(thing)} to…", choices, initial=now), chosen)
 
 
 def _choose_neighbour(app: Shell, managed: ManagedSpaces, thing: Held, parent: str | None) -> None:

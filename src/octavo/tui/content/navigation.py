@@ -15,10 +15,10 @@ from octavo.api.collections import Collection
 from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.shell.tree_rows import page_nodes, space_nodes
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 Which = Literal["spaces", "pages"]
@@ -37,7 +37,7 @@ _OF_PAGES = (
 
 
 class Navigation(Vertical):
-    """Two trees, one of them on show. They send `Lines.Chosen` as `#spaces` and `#pages`."""
+    """Two trees, one of them on show. They send `LineList.Opened` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
@@ -47,7 +47,7 @@ class Navigation(Vertical):
             empty="You do not have access to any spaces.",
             hint="Press ctrl+n to create a space, or ctrl+o to switch to another organization.",
         )
-        spaces.is_here(
+        spaces.set_context(
             "spaces and collections",
             _OF_SPACES,
             "list.open",
@@ -59,9 +59,9 @@ class Navigation(Vertical):
         )
         yield SpacesPane(spaces)
         pages = Tree(
-            id="pages", fold_below=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
+            id="pages", fold_depth=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
         )
-        pages.is_here(
+        pages.set_context(
             "table of contents", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )
         yield Vertical(pages)
@@ -85,12 +85,12 @@ class Navigation(Vertical):
             pane.display = pane.query_exactly_one(Tree).id == which
         title = "SPACES"
         if which == "pages" and space is not None:
-            title = f"{sign_of(space.emoji)} {space.title}".strip() + " ▾"
+            title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
         self.query_one("#nav-title", Static).update(Content(title))
         if focus:
             (self.spaces if which == "spaces" else self.pages).focus()
         if which == "spaces" and space is not None:
-            self.spaces.reveal(space.id)
+            self.spaces.select_hidden(space.id)
 
     def show_spaces(
         self, collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})

@@ -36,9 +36,9 @@ from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.safe_text import joined
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.safe_text import join_texts
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class PageHistoryScreen(View):
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        *(group.about(lambda view: None, nothing=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
+        *(group.for_target(lambda view: None, no_target=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
         HISTORY,
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
@@ -103,7 +103,7 @@ class PageHistoryScreen(View):
         self._asking: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[Version] = Rows(
+        rows: RowList[Version] = RowList(
             self._draw,
             key=lambda version: version.revision,
             search=lambda version: f"{version.name} {version.who} {version.did}",
@@ -121,8 +121,8 @@ class PageHistoryScreen(View):
                 yield DiffView(ascii=self.shell.settings.ascii, id="diff")
 
     @property
-    def rows(self) -> Rows[Version]:
-        return self.query_one("#versions", Rows)
+    def rows(self) -> RowList[Version]:
+        return self.query_one("#versions", RowList)
 
     @property
     def is_at_current(self) -> bool:
@@ -188,13 +188,13 @@ class PageHistoryScreen(View):
         return Row(
             text=number + Content.styled(version.name, "bold"),
             right=Content.styled(short_age(version.moment), "$octavo-muted"),
-            below=joined([version.who, version.did]),
+            second_line=join_texts([version.who, version.did]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 
     # The page as one of them has it
 
-    @on(Lines.Highlighted, "#versions")
+    @on(LineList.Highlighted, "#versions")
     def _other_version(self) -> None:
         if self._asking is not None:
             self._asking.stop()
@@ -251,7 +251,7 @@ class PageHistoryScreen(View):
         if version is None:
             return
         newest = self.rows.items[0] is version
-        whose = joined([long_age(version.moment), f"#{version.number}" if version.number else "", version.who])
+        whose = join_texts([long_age(version.moment), f"#{version.number}" if version.number else "", version.who])
         match self._side:
             case "now":
                 words = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), whose)
@@ -268,7 +268,7 @@ class PageHistoryScreen(View):
     def _moved(self) -> None:
         self._say_where()
 
-    @on(Lines.Chosen, "#versions")
+    @on(LineList.Opened, "#versions")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -27,7 +27,7 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.api.searchable import mentions, with_titles
+from octavo.api.searchable import mentioned_urls, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
@@ -36,13 +36,13 @@ from octavo.documents import anchors, links
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.text_inputs import LineInput
-from octavo.tui.widgets.wording import in_a_line, long_age, plural, short_age
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import search_index
@@ -142,7 +142,7 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("previous", "up", "Previous", "Go to the previous result", run=lambda _, view: view.move(-1), shown=False, priority=True),
         Command("open", "enter", "Open", "Open the result", run=lambda _, view: view.open(), priority=True),
         Command("scope", "tab", "Scope", "Switch between one space and all spaces", run=lambda _, view: view.change_scope(),
-                there=lambda _, view: view.last_space is not None, priority=True),
+                is_available=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
                 run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
@@ -199,7 +199,7 @@ class SearchScreen(Dialog[None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[Hit] = Rows(
+        rows: RowList[Hit] = RowList(
             self._draw,
             key=lambda hit: hit.key,
             groups=lambda hit: [Heading(_KINDS[hit.kind], self._cut.get(hit.kind, ""))],
@@ -208,16 +208,16 @@ class SearchScreen(Dialog[None]):
             id="hits",
         )
         rows.can_focus = False
-        with Frame() as frame:
-            frame.name_it("Search everywhere", self._foot)
+        with DialogFrame() as frame:
+            frame.set_border_texts("Search everywhere", self._foot)
             yield LineInput(self._words, placeholder="Search pages, comments, change requests, and spaces", id="query")
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
             yield rows
 
     @property
-    def rows(self) -> Rows[Hit]:
-        return self.query_one("#hits", Rows)
+    def rows(self) -> RowList[Hit]:
+        return self.query_one("#hits", RowList)
 
     @property
     def last_space(self) -> SpaceRef | None:
@@ -311,7 +311,7 @@ class SearchScreen(Dialog[None]):
     async def _titled(self, hit: search_index.Hit) -> search_index.Hit:
         """Return a result whose words have the titles of the pages that they mention."""
         titles: dict[str, str | None] = {}
-        for address in mentions(hit.snippet):
+        for address in mentioned_urls(hit.snippet):
             match (await self._titles_of(hit.space)).target(address, hit.id):
                 case links.ToPage(page=page):
                     titles[address] = (await self._titles_of(hit.space)).title(page)
@@ -409,7 +409,7 @@ class SearchScreen(Dialog[None]):
         self.rows.state.hint = "" if loading or self._looking else f"Check the spelling, or {other}."
         self.rows.show(hits)
         if not loading:
-            self.rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in of))
+            self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in of))
         if not self._chose:
             # What the server finds comes later than what is known here: the cursor waits at the top for it.
             self.rows.go_to_first()
@@ -430,7 +430,7 @@ class SearchScreen(Dialog[None]):
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
-            return f"Offline: {in_a_line(here)}."
+            return f"Offline: {as_clause(here)}."
         return f"{here[:1].upper()}{here[1:]}. {error}"
 
     def _say_note(self, said: str) -> None:
@@ -555,12 +555,12 @@ class SearchScreen(Dialog[None]):
         return Row(
             text=_shown(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
-            below=_shown(words, marks),
+            second_line=_shown(words, marks),
         )
 
     def _say_scope(self, found: str = "") -> None:
         where = self._title_of(self._only_space)
-        self.query_one(Frame).name_it("Search everywhere", self._foot)
+        self.query_one(DialogFrame).set_border_texts("Search everywhere", self._foot)
         said = f"{found} in {where}" if found else where
         self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
 
@@ -604,7 +604,7 @@ class SearchScreen(Dialog[None]):
         self.dismiss(None)
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
-    @on(Lines.Chosen)
+    @on(LineList.Opened)
     def _clicked(self) -> None:
         self.open()
 

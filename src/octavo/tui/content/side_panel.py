@@ -16,8 +16,8 @@ from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.shell.left_unsent import beside
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ DEEPEST = 3
 
 
 class SidePanel(Vertical):
-    """The right column of a page. Its two lists send `Lines.Chosen`: `#outline` an anchor, `#threads` a comment id."""
+    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment id."""
 
     DEFAULT_CSS = """
     SidePanel {
         background: $background;
-        Rows { height: auto; background: $background; }
+        RowList { height: auto; background: $background; }
         #outline { max-height: 40%; }
         #threads { min-height: 4; max-height: 1fr; }
         #facts { height: auto; color: $octavo-muted; padding: 0 1; margin-top: 1; }
@@ -55,14 +55,14 @@ class SidePanel(Vertical):
         """For the anchor of each heading that of the last one at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
-        outline: Rows[Heading] = Rows(
+        outline: RowList[Heading] = RowList(
             self._draw_heading,
             key=lambda heading: heading.anchor,
             search=lambda heading: heading.title,
             empty="",
             id="outline",
         )
-        threads: Rows[Comment] = Rows(
+        threads: RowList[Comment] = RowList(
             self._draw_thread,
             key=lambda comment: comment.id,
             two_lines=True,
@@ -77,12 +77,12 @@ class SidePanel(Vertical):
         yield ChangingText("", id="facts")
 
     @property
-    def outline(self) -> Rows[Heading]:
-        return self.query_one("#outline", Rows)
+    def outline(self) -> RowList[Heading]:
+        return self.query_one("#outline", RowList)
 
     @property
-    def threads(self) -> Rows[Comment]:
-        return self.query_one("#threads", Rows)
+    def threads(self) -> RowList[Comment]:
+        return self.query_one("#threads", RowList)
 
     def show(
         self,
@@ -173,7 +173,7 @@ class SidePanel(Vertical):
         return Row(
             text=thread.posted_by.name,
             right=beside(self._unsent(thread), f"{age}{replies}"),
-            below=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
+            second_line=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

@@ -111,7 +111,7 @@ class SpaceReading:
         """Show a page as one left it."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, standing=visit.standing)
-            self.pages_tree.reveal(visit.page)
+            self.pages_tree.select_hidden(visit.page)
         else:
             self.show_space(visit.space, visit.page, remember=False)
             self._wanted_standing = visit.standing
@@ -125,7 +125,7 @@ class SpaceReading:
             tree = self.nav.spaces if in_spaces else self.nav.pages
             here, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
         else:
-            trail = self.pages.trail(here) if self.pages is not None else ()
+            trail = self.pages.path_to(here) if self.pages is not None else ()
             path = [page.title or "Untitled" for page in trail]
         if self.space is not None and not (in_spaces and path):
             path.insert(0, self.space.title or "Untitled")
@@ -160,7 +160,7 @@ class SpaceReading:
             self.choose_nav("pages")
             if page_id is not None and (page := self.named(page_id)) is not None:
                 self.open_page(page.id, anchor=anchor, remember=remember)
-                self.pages_tree.reveal(page.id)
+                self.pages_tree.select_hidden(page.id)
                 self.view.focus()
 
     def leave_space(self) -> None:
@@ -188,11 +188,11 @@ class SpaceReading:
             wanted = self._wanted()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
                 self.open_page(first.id, anchor=self._anchor, remember=False, standing=self._wanted_standing)
-                self.pages_tree.reveal(first.id)
+                self.pages_tree.select_hidden(first.id)
 
     def named(self, name: str) -> Page | None:
         """The page of this space that a link means by its id or path. When there is none, that is said."""
-        page = self.pages.named(name) if self.pages is not None else None
+        page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             where = self.space.title or "this space"
             self.shell.say(
@@ -215,7 +215,7 @@ class SpaceReading:
             }  # an editor may have left it behind
             unsent = {**left, **self.threads.unsent_by_page()}
             self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
-            self.pages_tree.state.lacks(self.pages.unreadable)
+            self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", trouble)
 
@@ -310,4 +310,4 @@ class SpaceReading:
         """Open the page so many steps on in the tree."""
         if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
-            self.pages_tree.reveal(page.id)
+            self.pages_tree.select_hidden(page.id)

@@ -102,9 +102,9 @@ class Spaces:
             return
         self._kept = self._words_of_kept
         reading.nav.show_spaces(self._collections, snapshot.value.items, self._kept)
-        if self._made and reading.nav.spaces.reveal(self._made):
+        if self._made and reading.nav.spaces.select_hidden(self._made):
             self._made = ""
-        reading.nav.spaces.state.lacks(snapshot.value.unreadable)
+        reading.nav.spaces.state.show_unreadable(snapshot.value.unreadable)
         if snapshot.error is not None:
             reading.nav.spaces.state.fail("Could not refresh the spaces", str(snapshot.error))
         self._leave_gone()

@@ -91,7 +91,7 @@ SPACE_TREE: Commands[ManagedSpaces] = Commands(
                 run=_restore),
     ),
     context="spaces and collections",
-    nothing="Your organization is still loading.",
+    no_target="Your organization is still loading.",
 )  # fmt: skip
 """Commands for the selected space or collection."""
 
@@ -100,7 +100,7 @@ class SpacesPane(HasCommands, Vertical):
     """Holds the tree of spaces."""
 
     CONTEXT: ClassVar[str] = "spaces and collections"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.about(lambda pane: pane.managed()),)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.managed()),)
 
     managed: Callable[[], ManagedSpaces | None] = staticmethod(lambda: None)
     """What its keys are about."""

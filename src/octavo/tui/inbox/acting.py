@@ -201,7 +201,7 @@ def why_not_discarded(app: Shell, about: Rows) -> str | None:
 
 def discard(app: Shell, about: Rows) -> None:
     """Throw away drafts and held comments. Of writes that are not sent it is asked first: some may have arrived."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     words, entries = words_of(app, about), _writes_of(app, about)
 
@@ -235,7 +235,7 @@ def discard(app: Shell, about: Rows) -> None:
             throw_words_away()
 
     title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
-    app.push_screen(Confirm(title, verb="Discard", intro="\n".join(named), after=after), decided)
+    app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(named), after=after), decided)
 
 
 def _cut(words: str) -> str:

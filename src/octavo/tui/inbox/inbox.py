@@ -38,10 +38,10 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import offline_since, plural, short_age
 
 _KEYS_OF_THE_LIST = (
@@ -70,7 +70,7 @@ def _of_rows(view: InboxScreen) -> acting.Rows | None:
     def came_back(row: InboxRow) -> None:
         view.wanted = row.key
 
-    return acting.Rows(rows, view.feed, away, view.rows.ticks.untick, came_back)
+    return acting.Rows(rows, view.feed, away, view.rows.selection.clear, came_back)
 
 
 def _why_no_thread(view: InboxScreen) -> str:
@@ -138,13 +138,13 @@ def _save_filter(view: InboxScreen) -> None:
 ROWS: Commands[acting.Rows] = Commands(
     "inbox",
     (
-        Command("done", "d", "Done", "Mark the item as done until something new happens", run=acting.mark_done, called=acting.done_label),
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=acting.mark_done, title_now=acting.done_label),
         Command("snooze", "w", "Snooze", "Snooze the item", run=acting.snooze),
         Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
                 run=acting.discard, why_not=acting.why_not_discarded, shown=False),
         Command("unread", "minus", "Unread", "Mark the item as unread", run=acting.unread, shown=False),
     ),
-    nothing="No item is selected.",
+    no_target="No item is selected.",
 )  # fmt: skip
 """What is done with rows, whatever they are about: those that are ticked, or the one under the cursor."""
 INBOX: Commands[InboxScreen] = Commands(
@@ -178,12 +178,12 @@ class InboxScreen(ListView[InboxRow]):
     )
     CSS_PATH = "inbox.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        ROWS.about(_of_rows),
+        ROWS.for_target(_of_rows),
         THREAD.only("resolve", "reply", "reply_resolve", "react")
-        .changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
-        .about(lambda view: view.thread_target, nothing=_why_no_thread),
+        .with_changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
+        .for_target(lambda view: view.thread_target, no_target=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
-        ADDRESS.about(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
+        ADDRESS.for_target(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
         PANES,
         SECTIONS,
         INBOX,
@@ -208,13 +208,13 @@ class InboxScreen(ListView[InboxRow]):
         return self.shell.workspace.inbox
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[InboxRow] = Rows(
+        rows: RowList[InboxRow] = RowList(
             lambda row: self._drawing.draw(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
             search=lambda row: f"{row.title} {row.context} {row.words}",
             groups=lambda row: self._drawing.groups(row),
             two_lines=True,
-            ticks=True,
+            selectable=True,
             empty=_NOTHING,
             id="inbox",
         )
@@ -264,7 +264,7 @@ class InboxScreen(ListView[InboxRow]):
         )
         self.draw_list()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def draw_list(self) -> None:
         if self.show_nowhere(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
@@ -287,7 +287,7 @@ class InboxScreen(ListView[InboxRow]):
             what = wrong[0].label
             self.rows.state.fail(f"Could not load {what}", f"{wrong[0].cause}{more}")
         elif snapshot.failed:
-            self.rows.state.is_from_before(offline_since(self.feed.as_of))
+            self.rows.state.show_age(offline_since(self.feed.as_of))
         elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
             self.rows.state.wait_for("the inbox")
         self._say_where()
@@ -306,7 +306,7 @@ class InboxScreen(ListView[InboxRow]):
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
         is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
-        state.empty, state.hint, state.instead = _NOTHING, "", None
+        state.empty, state.hint, state.custom_lines = _NOTHING, "", None
         if self.narrowing.by:
             state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
             state.hint = "Press esc to clear the filter."
@@ -325,7 +325,7 @@ class InboxScreen(ListView[InboxRow]):
             state.empty = "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
-            state.instead = self._day
+            state.custom_lines = self._day
         is_empty = is_quiet and not self.marked.here and tab == "all"
         self.set_class(is_empty, "-nothing")
 
@@ -346,15 +346,15 @@ class InboxScreen(ListView[InboxRow]):
         asked = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
         return f"{asked} · {snapshot.unknown.words}" if snapshot.unknown.words else asked
 
-    @on(Rows.Ticked, "#inbox")
-    @on(Lines.Filtered, "#inbox")
+    @on(RowList.SelectionChanged, "#inbox")
+    @on(LineList.FilterChanged, "#inbox")
     def _say_where(self) -> None:
         if self.shell.workspace.organization is None:
             self.status("Inbox")
             return
         snapshot = self.snapshot
         tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
-        said = ["Inbox", tab, *self.narrowing.names, self.rows.extent.said, self.ORDERS[self.order]]
+        said = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.ORDERS[self.order]]
         if self.ticked:
             said.append(f"{len(self.ticked)} selected")
         facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
@@ -391,7 +391,7 @@ class InboxScreen(ListView[InboxRow]):
             if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
         if self.ticked:
-            untick = self.rows.ticks.untick
+            untick = self.rows.selection.clear
             first = ticked[0] if ticked else None
             return ThreadTarget(first.at, first.comment, first.comment, tuple(ticked), untick) if first else None
         row = self.rows.item
@@ -413,7 +413,7 @@ class InboxScreen(ListView[InboxRow]):
 
     # What is beside it
 
-    @on(Lines.Highlighted, "#inbox")
+    @on(LineList.Highlighted, "#inbox")
     def _other_row(self) -> None:
         self.row_preview.show(self.rows.item)
         if self._resting is not None:
@@ -440,7 +440,7 @@ class InboxScreen(ListView[InboxRow]):
 
     # Going on from here
 
-    @on(Lines.Chosen, "#inbox")
+    @on(LineList.Opened, "#inbox")
     @on(ThreadView.PlaceWanted)
     def _open(self) -> None:
         row = self.rows.item
@@ -458,7 +458,7 @@ class InboxScreen(ListView[InboxRow]):
     @property
     def is_as_at_start(self) -> bool:
         """Whether it shows nothing that a start would not show."""
-        covered = any(notices.display for notices in self.query(Notices)) or self.rows.is_narrowed
+        covered = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.sections.current == "all" and not (covered or self.narrowing.by or self.preview.has_focus)
 
     def keep_place(self) -> None:

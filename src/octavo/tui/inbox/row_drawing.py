@@ -44,7 +44,7 @@ class RowDrawing:
         return Drawn(
             text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
             right=Content.styled(f"{why} {age:>4}", "$octavo-muted"),
-            below=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
-            below_right=also,
+            second_line=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
+            second_right=also,
             sign=Content.styled(*SIGNS[row.reason]),
         )

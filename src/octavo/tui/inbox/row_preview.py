@@ -20,8 +20,8 @@ from octavo.tui.inbox.sections import SIGNS
 from octavo.tui.review.request_summary import Summary
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.widgets.empty_states import Waiting, failed, nothing
+from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
@@ -186,7 +186,7 @@ class LoadingState:
 
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
-        self._waiting: Waiting | None = None
+        self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
         self._reason: tuple[str, str] | None = None
 
@@ -194,7 +194,7 @@ class LoadingState:
         """Show that `what` is loading, unless a page is shown."""
         self._failure = self._reason = None
         if not self.pane.contents.has_content and self._waiting is None:
-            self._waiting = Waiting(self.pane, what)
+            self._waiting = LoadingMessage(self.pane, what)
             self.pane.repaint()
 
     def fail(self, what: str, cause: str) -> None:
@@ -225,7 +225,7 @@ class LoadingState:
     @property
     def loading_name(self) -> str:
         """Name of the page that is loading. Empty if none is loading."""
-        return self._waiting.what if self._waiting is not None else ""
+        return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, otherwise: str) -> str:
         """Return why keys are disabled in an empty pane: the page is still loading, or `otherwise`."""
@@ -234,9 +234,9 @@ class LoadingState:
     def lines(self) -> list[Content]:
         """Return the lines of the message."""
         if self._failure is not None:
-            return failed(*self._failure, self.pane.app)
+            return failure_lines(*self._failure, self.pane.app)
         if self._waiting is not None:
             return self._waiting.lines()
         if self._reason is not None and not self.pane.contents.has_content:
-            return [Content(""), *nothing(*self._reason)]
+            return [Content(""), *empty_lines(*self._reason)]
         return self.pane.contents.empty_lines() if self.pane.contents.has_content else []

@@ -29,7 +29,7 @@ from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 if TYPE_CHECKING:
     from octavo.tui.reader.diff_view import DiffView
@@ -86,8 +86,8 @@ class DiffContents(Contents):
             return []
         if self.is_merge_preview:
             said = "The resolved page and the version that it is compared with are identical."
-            return nothing(said, "Press esc to go back to the conflicts")
-        return nothing("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
+            return empty_lines(said, "Press esc to go back to the conflicts")
+        return empty_lines("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
     # Layouts
 

@@ -374,9 +374,9 @@ DIFF_THREADS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_thread", "t", "Next thread", "Go to the next open thread",
-                run=lambda _, diff: diff.next_thread(1), why_not=_why_no_thread, there=_allows_comments),
+                run=lambda _, diff: diff.next_thread(1), why_not=_why_no_thread, is_available=_allows_comments),
         Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
-                run=lambda _, diff: diff.next_thread(-1), why_not=_why_no_thread, there=_allows_comments, shown=False),
+                run=lambda _, diff: diff.next_thread(-1), why_not=_why_no_thread, is_available=_allows_comments, shown=False),
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip

@@ -44,17 +44,19 @@ def _why_empty(view: DiffView) -> str:
 def _for_lines(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
-    return group.about(lambda view: find(view) if len(view.virtual_lines) else None, name="diff", nothing=_why_empty)
+    return group.for_target(
+        lambda view: find(view) if len(view.virtual_lines) else None, name="diff", no_target=_why_empty
+    )
 
 
 _BLOCK_COMMANDS = (
-    AT_CURSOR.changed(
+    AT_CURSOR.with_changed(
         "comment",
         help="Comment on the block, or reply to its thread",
-        there=lambda _, block: not block.pane.contents.is_merge_preview,
+        is_available=lambda _, block: not block.pane.contents.is_merge_preview,
     )
-    .changed("open", help="Open the thread or link, or expand hidden lines")
-    .changed("yank", help="Copy the block")
+    .with_changed("open", help="Open the thread or link, or expand hidden lines")
+    .with_changed("yank", help="Copy the block")
 )
 
 
@@ -152,9 +154,9 @@ class DiffView(Reader):
         DIFF_THREADS,
         _for_lines(_BLOCK_COMMANDS.only("comment", "open")),
         _for_lines(LAYOUT),
-        _for_lines(FIND.only("filter").changed("filter", help="Find text in the diff", shown=False)),
+        _for_lines(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
         _for_lines(
-            LINK_HINTS.changed(
+            LINK_HINTS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),

@@ -33,10 +33,10 @@ from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.scaled_picture import ScaledPicture
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
@@ -160,7 +160,7 @@ class ImageScreen(Dialog[None]):
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
-        with Frame():
+        with DialogFrame():
             with Vertical(id="room"):
                 yield Canvas()
             with Vertical(id="about"):
@@ -187,7 +187,7 @@ class ImageScreen(Dialog[None]):
         self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
         several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
-        self.query_one(Frame).name_it(name or "Image", several)
+        self.query_one(DialogFrame).set_border_texts(name or "Image", several)
         alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
         self.query_one("#alt", Static).update(alt)
         caption = self.query_one("#caption", Static)

@@ -72,7 +72,7 @@ def _follow_target(screen: FollowsLinks, message: LinkFollowed) -> None:
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
             screen.open_page(page_id, anchor=_with_hash(anchor))
-            screen.pages_tree.reveal(page_id)
+            screen.pages_tree.select_hidden(page_id)
         case links.ToAnchor(anchor=anchor):
             if not screen.view.navigation.go_to_anchor(anchor):
                 screen.view.navigation.report_missing(anchor)
@@ -134,8 +134,8 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
             return False
         case links.ToSpace(space=space) | links.ToChangeRequest(space=space):
             return app.workspace.space(space) is None
-        case links.BrokenLink(is_beyond=is_beyond):
-            return is_beyond
+        case links.BrokenLink(is_outside_tree=is_outside):
+            return is_outside
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 

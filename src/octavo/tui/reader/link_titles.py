@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
@@ -75,7 +75,7 @@ def set_link_targets(screen: ShowsPage) -> None:
 
     def space_of(space_id: str) -> LinkTitle | None:
         known = shell.workspace.space(space_id)
-        return LinkTitle(known.title or "Untitled", sign_of(known.emoji), "space") if known is not None else None
+        return LinkTitle(known.title or "Untitled", to_emoji(known.emoji), "space") if known is not None else None
 
     if before is not None and before.page_id == page.id and before.context is context:
         return
@@ -169,8 +169,8 @@ async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
     space = await live.cached_or_fetch(spaces.Get(at=at))
     where = space.title or "Untitled"
     if target.page is None:
-        return LinkTitle(where, sign_of(space.emoji), "space")
-    page = (await live.cached_or_fetch(content.ListPages(at=at))).named(target.page)
+        return LinkTitle(where, to_emoji(space.emoji), "space")
+    page = (await live.cached_or_fetch(content.ListPages(at=at))).find_by_name(target.page)
     if page is None:
         return LinkTitle(problem=f"There is no page {target.page} in {where}.")
-    return LinkTitle(page.title or "Untitled", sign_of(page.emoji), f"{where} › {page.path}" if page.path else where)
+    return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), f"{where} › {page.path}" if page.path else where)

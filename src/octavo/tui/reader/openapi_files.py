@@ -28,19 +28,19 @@ than its file."""
 
 
 async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
-    """Load the specification that the organization has under a slug. Its `trouble` says why it cannot be loaded."""
+    """Load the specification that the organization has under a slug. Its `error` says why it cannot be loaded."""
     try:
         found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
     except NotFound:
         return Specification(
-            trouble=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
+            error=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
         )
     except (ApiError, ValueError) as error:
-        return Specification(trouble=f"Could not load the OpenAPI specification {slug}: {error}")
+        return Specification(error=f"Could not load the OpenAPI specification {slug}: {error}")
     return (
         Specification(spec)
         if (spec := _main_file(found.filesystem))
-        else Specification(trouble=_NOT_OPENAPI.format(slug))
+        else Specification(error=_NOT_OPENAPI.format(slug))
     )
 
 
@@ -48,34 +48,34 @@ async def load_from_link(
     session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
 ) -> Specification:
     """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
-    `location`. Its `trouble` says why it cannot be loaded."""
+    `location`. Its `error` says why it cannot be loaded."""
     match target:
         case links.ToUrl(url=url):
             address = url
         case links.ToFile(name=name, path=path):
             address = path or name
         case links.BrokenLink(reason=reason):
-            return Specification(trouble=f"The link to the OpenAPI specification is broken. {reason}")
+            return Specification(error=f"The link to the OpenAPI specification is broken. {reason}")
         case _:
-            return Specification(trouble="The link does not point to an OpenAPI specification.")
+            return Specification(error="The link does not point to an OpenAPI specification.")
     try:
         if isinstance(target, links.ToFile) and location is not None:
             return await _file(session, location, target)
         known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
-        return Specification(trouble=f"Could not load the OpenAPI specification {address}: {error}")
+        return Specification(error=f"Could not load the OpenAPI specification {address}: {error}")
     slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
     if slug is not None:
         return await load_by_slug(session.live, at, slug)
     return Specification(
-        trouble=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
+        error=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
     )
 
 
 async def _file(session: Session, location: ContentRef, target: links.ToFile) -> Specification:
     file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
-        return Specification(trouble=f"The OpenAPI file {target.name} was deleted.")
+        return Specification(error=f"The OpenAPI file {target.name} was deleted.")
     content = bytearray()
     async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
         async for chunk in chunks:
@@ -84,24 +84,24 @@ async def _file(session: Session, location: ContentRef, target: links.ToFile) ->
 
 
 async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
-    """Parse an OpenAPI file. The `trouble` of the result says why it cannot be parsed."""
+    """Parse an OpenAPI file. The `error` of the result says why it cannot be parsed."""
     try:
         result = await child_programs.ask(
             "read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ
         )
     except OSError as failure:
         return Specification(
-            trouble=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
+            error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
     if result.late or not result.output:
-        return Specification(trouble=f"Could not read {named}: the file takes too much time or memory to read.")
+        return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
     found = await asyncio.to_thread(_assemble, result.output)
     if isinstance(found, str):
-        return Specification(trouble=f"Could not show {named} as an OpenAPI specification. {found}")
+        return Specification(error=f"Could not show {named} as an OpenAPI specification. {found}")
     return (
         Specification(found)
         if "openapi" in found or "swagger" in found
-        else Specification(trouble=_NOT_OPENAPI.format(named))
+        else Specification(error=_NOT_OPENAPI.format(named))
     )
 
 

@@ -25,7 +25,7 @@ from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
 from octavo.tui.render.text_search import Match, TextFinder
 from octavo.tui.render.unit_layout import KEPT_WHOLE, UnitLayout
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
@@ -174,7 +174,7 @@ class PageContents(Contents):
         if not self.is_whole or self.pane.is_outdated:
             return []
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
-        return [Content(""), *title, *nothing("This page is empty.", "Press J for the next page")]
+        return [Content(""), *title, *empty_lines("This page is empty.", "Press J for the next page")]
 
     # Selectable blocks
 

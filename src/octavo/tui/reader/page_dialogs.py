@@ -15,8 +15,8 @@ from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.tables import record_document
-from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame, HasNotices
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 NOTE: Commands[TextDialog] = Commands(
     "note",
@@ -50,8 +50,8 @@ class TextDialog(Dialog[LinkFollowed | None]):
     def body(self) -> ComposeResult:
         view = PageView(excerpt=Excerpt(("page.open", "page.link_hints", "page.yank")), id="note")
         view.contents.deferred = self._deferred
-        with Frame() as frame:
-            frame.name_it(self._title)
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title)
             yield view
 
     def on_mount(self) -> None:
@@ -152,7 +152,7 @@ class TableRowDialog(Dialog[TableRowResult]):
         self._view.contents.deferred = page.contents.deferred
 
     def body(self) -> ComposeResult:
-        with Frame():
+        with DialogFrame():
             yield self._view
 
     def on_mount(self) -> None:
@@ -164,7 +164,7 @@ class TableRowDialog(Dialog[TableRowResult]):
         number = next((index for index, row in enumerate(rows, 1) if row is self._row), 1)
         document = record_document(self.table, self._row)
         first = next((text for cell in self._row.children if (text := " ".join(plain_text(cell.runs).split()))), "Row")
-        self.query_one(Frame).name_it(
+        self.query_one(DialogFrame).set_border_texts(
             first if len(first) <= _TITLE else f"{first[:_TITLE]}…", f"row {number} of {len(rows)}"
         )
         self._view.show(document, key=self._row.key or str(number))
@@ -188,7 +188,7 @@ class TableRowDialog(Dialog[TableRowResult]):
 
     @on(Reader.Copied)
     def _copied(self) -> None:
-        if isinstance(self.app, HasNotices):
+        if isinstance(self.app, HostApp):
             self.app.notices.say("Copied the field.")
 
     @on(Reader.CommentRequested)

@@ -343,7 +343,7 @@ SOURCE: Commands[PageNavigation] = Commands(
     "page",
     (
         Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, navigation: navigation.toggle_source(), shown=False,
-                called=lambda _, navigation: "Rendered page" if navigation.contents.shows_source else None),
+                title_now=lambda _, navigation: "Rendered page" if navigation.contents.shows_source else None),
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip

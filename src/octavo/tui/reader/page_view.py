@@ -16,7 +16,7 @@ from octavo.api.safety import address
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
 from octavo.tui.reader.contents import STILL_LOADING, is_at_end
 from octavo.tui.reader.find_bar import FIND
@@ -168,15 +168,15 @@ def _why_empty(page: PageView) -> str:
 def _for_page(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled in an empty view."""
     find: Callable[[Any], Any] = group.find
-    return group.about(lambda page: find(page) if len(page.virtual_lines) else None, nothing=_why_empty)
+    return group.for_target(lambda page: find(page) if len(page.virtual_lines) else None, no_target=_why_empty)
 
 
 def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
-    return group.about(
+    return group.for_target(
         lambda page: find(page) if len(page.virtual_lines) and page.excerpt is None else None,
-        nothing=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),
+        no_target=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),
     )
 
 
@@ -247,7 +247,7 @@ class PageView(Reader):
         _for_page(LINK_HINTS),
         _for_whole_page(PAGE_THREADS),
         _for_page(AT_CURSOR.only("comment", "open")),
-        _for_whole_page(READ_ON.changed("read_on", why_not=_why_no_scroll)),
+        _for_whole_page(READ_ON.with_changed("read_on", why_not=_why_no_scroll)),
         _for_whole_page(HEADINGS),
         _for_page(FIND.without("filter")),
         _for_whole_page(SOURCE),
@@ -255,7 +255,7 @@ class PageView(Reader):
         _for_page(AT_CURSOR.only("yank")),
         _for_page(LINK_ADDRESSES),
         _for_page(PANNING),
-        _for_page(MOTIONS.changed("bottom", run=lambda _, page: page.loader.go_to_end())),
+        _for_page(MOTIONS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
     contents: PageContents
 
@@ -393,7 +393,7 @@ def preview(text: str) -> PageView:
 
 def show_page(view: PageView, page: Page, key: str) -> None:
     """Show a page: its Markdown, or its JSON document if it has no Markdown."""
-    title = f"{sign_of(page.emoji)} {page.title}".strip()
+    title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
         from octavo.documents.json_document import read_document  # lazy: almost every page has Markdown
 

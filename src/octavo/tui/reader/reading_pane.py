@@ -35,8 +35,8 @@ from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
-from octavo.tui.widgets.commands import Command, Commands, Explains, HasCommands
-from octavo.tui.widgets.scrolling import Scrolling, let_go
+from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
+from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -53,7 +53,7 @@ WORK_INTERVAL = 0.01
 SCROLLING = 0.15
 
 
-class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
+class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_clickable`."""
 
     DEFAULT_CSS = """
@@ -326,10 +326,8 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
     def explain(self, sentence: str) -> None:
         """Show why an action is not possible."""
-        if isinstance(self.app, Explains):
+        if isinstance(self.app, HostApp):
             self.app.explain(sentence)
-        else:
-            self.notify(sentence, severity="warning", markup=False)
 
     # Painting
 
@@ -343,7 +341,7 @@ class Reader(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         strips = self.selection.with_selection(self.painter.paint()[crop.y : crop.bottom], self.lines_above + crop.y)
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, self.background_colors[1]) for strip in strips]
-        strips = let_go(strips)
+        strips = disable_caches(strips)
         if crop.column_span != (0, self.pane_width):
             strips = [strip.crop_extend(*crop.column_span, self.base_style) for strip in strips]
         return strips

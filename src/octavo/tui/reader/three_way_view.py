@@ -32,7 +32,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.unit_layout import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.empty_states import nothing
+from octavo.tui.widgets.empty_states import empty_lines
 
 WIDEST = 160
 _MOST_CHANGES = 3
@@ -170,7 +170,7 @@ class ConflictContents(Contents):
         return lines
 
     def empty_lines(self) -> list[Content]:
-        return nothing("No conflicts on this page.", "Press J for the next page")
+        return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_spans(self, unit: int) -> bool:
         return self.pane.virtual_lines.units[unit].shown is not None  # Only conflicts are selectable.
@@ -199,7 +199,9 @@ def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
     """Return commands that are disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
     nothing = "There are no conflicts on this page."
-    return group.about(lambda view: find(view) if view.contents.conflicts else None, name="three", nothing=nothing)
+    return group.for_target(
+        lambda view: find(view) if view.contents.conflicts else None, name="three", no_target=nothing
+    )
 
 
 CONFLICTS: Commands[ThreeWayView] = Commands(
@@ -225,7 +227,7 @@ class ThreeWayView(Reader):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         _while_conflicts(CONFLICTS),
         _while_conflicts(
-            FIND.only("filter").changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
+            FIND.only("filter").with_changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
         ),
         _while_conflicts(READ_ON),
         _while_conflicts(MOTIONS.without("read_back")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, plain_text
+from octavo.documents.blocks import Block, TableColumn, plain_text
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.inline import render_runs
@@ -48,7 +48,7 @@ def render_cards(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def _card_text(
-    card: Block, columns: list[tuple[int, Column]], has_titles: bool, width: int, context: LayoutContext
+    card: Block, columns: list[tuple[int, TableColumn]], has_titles: bool, width: int, context: LayoutContext
 ) -> tuple[list[list[Piece]], range]:
     """Return the lines of a card, and the range of the lines that are its title.
 

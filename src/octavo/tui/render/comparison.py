@@ -12,14 +12,14 @@ from typing import TypeVar
 from octavo.documents.blocks import Block, Document, Run
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import (
-    Added,
-    Changed,
+    AddedBlock,
+    ChangedBlock,
     CodeChange,
     Diff,
     Entry,
     LineChange,
-    Moved,
-    Removed,
+    MovedBlock,
+    RemovedBlock,
     TableChange,
     TextChange,
     TextPart,
@@ -83,7 +83,7 @@ def compare(before: str, after: str) -> PageComparison:
             code_size(block)
     changed = diff(old, new)
     for entry in changed.entries:
-        if isinstance(entry, (Changed, Moved)):
+        if isinstance(entry, (ChangedBlock, MovedBlock)):
             _exhaust(recent_entries(entry))
     return PageComparison(changed, old, new)
 
@@ -96,7 +96,7 @@ def _exhaust(pieces: Iterator[object]) -> None:
 T = TypeVar("T")
 _TABLE_ROWS, _LINE_COST = 60, 90
 """Rows of a changed table in one slice, and the fixed cost of a line of code."""
-_recent_entries: RecentResults[Changed | Moved, list[Entry]] = RecentResults()
+_recent_entries: RecentResults[ChangedBlock | MovedBlock, list[Entry]] = RecentResults()
 CONTEXT_LINES = 3
 """Unchanged lines of code around a change."""
 
@@ -108,17 +108,17 @@ def split_unit(unit: DiffUnit) -> Iterator[DiffUnit]:
             olds = recent_slices(unit.old) if unit.old is not None else iter(())
             for each, piece in _number_slices(unit, recent_slices(unit.block)):
                 yield each._replace(block=piece, old=next(olds, None))
-        case Added() | Removed() as entry if not unit.is_container_change:
+        case AddedBlock() | RemovedBlock() as entry if not unit.is_container_change:
             for each, piece in _number_slices(unit, _entry_slices(entry.block)):
                 yield each._replace(block=piece, entry=replace(entry, block=piece))
-        case Changed() | Moved() as entry:
+        case ChangedBlock() | MovedBlock() as entry:
             for each, part in _number_slices(unit, recent_entries(entry)):
                 yield each._replace(entry=part)
         case _:
             yield unit
 
 
-def recent_entries(entry: Changed | Moved) -> Iterator[Entry]:
+def recent_entries(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
     """Yield the slices of a change, and cache those of long changes."""
     return stream_cached(_recent_entries, entry, _split_entry)
 
@@ -155,7 +155,7 @@ def _number_slices(unit: DiffUnit, pieces: Iterator[T]) -> Iterator[tuple[DiffUn
         yield unit, first
 
 
-def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
+def _split_entry(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
     match entry.parts:
         case TableChange() as table:
             yield from _split_table(entry, table)
@@ -177,16 +177,16 @@ def _split_entry(entry: Changed | Moved) -> Iterator[Entry]:
             yield entry
 
 
-def _slice_entry(entry: Changed | Moved, old: Block | None, new: Block | None) -> Entry:
+def _slice_entry(entry: ChangedBlock | MovedBlock, old: Block | None, new: Block | None) -> Entry:
     if old is not None and new is not None:
         return replace(entry, old=old, new=new)
     if new is not None:
-        return Added(new)
+        return AddedBlock(new)
     assert old is not None, "one version must be longer than the other"
-    return Removed(old)
+    return RemovedBlock(old)
 
 
-def _split_table(entry: Changed | Moved, table: TableChange) -> Iterator[Entry]:
+def _split_table(entry: ChangedBlock | MovedBlock, table: TableChange) -> Iterator[Entry]:
     """Yield a table change in parts of some rows. A row that is too long becomes a removal and an addition."""
     some: list[Entry] = []
 
@@ -198,10 +198,26 @@ def _split_table(entry: Changed | Moved, table: TableChange) -> Iterator[Entry]:
             if some:
                 yield part()
             some = []
-            was = [row.old] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Removed) else []
-            now = [row.new] if isinstance(row, (Changed, Moved)) else [row.block] if isinstance(row, Added) else []
-            yield from (Removed(piece) for each in was for piece in split_block(entry.old._replace(children=(each,))))
-            yield from (Added(piece) for each in now for piece in split_block(entry.new._replace(children=(each,))))
+            was = (
+                [row.old]
+                if isinstance(row, (ChangedBlock, MovedBlock))
+                else [row.block]
+                if isinstance(row, RemovedBlock)
+                else []
+            )
+            now = (
+                [row.new]
+                if isinstance(row, (ChangedBlock, MovedBlock))
+                else [row.block]
+                if isinstance(row, AddedBlock)
+                else []
+            )
+            yield from (
+                RemovedBlock(piece) for each in was for piece in split_block(entry.old._replace(children=(each,)))
+            )
+            yield from (
+                AddedBlock(piece) for each in now for piece in split_block(entry.new._replace(children=(each,)))
+            )
         else:
             some.append(row)
         if len(some) >= _TABLE_ROWS:
@@ -214,9 +230,9 @@ def _split_table(entry: Changed | Moved, table: TableChange) -> Iterator[Entry]:
 def _is_long_row(row: Entry) -> bool:
     """Return whether a changed row costs more than one slice."""
     match row:
-        case Changed(old=old, new=new) | Moved(old=old, new=new):
+        case ChangedBlock(old=old, new=new) | MovedBlock(old=old, new=new):
             return layout_cost(old, 4 * SLICE_COST) + layout_cost(new, 4 * SLICE_COST) > 4 * SLICE_COST
-        case Added(block=block) | Removed(block=block):
+        case AddedBlock(block=block) | RemovedBlock(block=block):
             return layout_cost(block, 2 * SLICE_COST) > 2 * SLICE_COST
     return False
 
@@ -254,7 +270,7 @@ def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
         for part in _split_line(line) if _is_long(line.old) or _is_long(line.new) else (line,):
             if part.op != "equal":
                 if skipped:
-                    yield LineChange("equal", untold=skipped)
+                    yield LineChange("equal", omitted=skipped)
                 yield from waiting
                 waiting.clear()
                 skipped = since = 0
@@ -265,9 +281,9 @@ def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
             else:
                 waiting.append(part)
                 if len(waiting) > CONTEXT_LINES:
-                    skipped += waiting.popleft().untold or 1
-    if skipped := skipped + sum(line.untold or 1 for line in waiting):
-        yield LineChange("equal", untold=skipped)
+                    skipped += waiting.popleft().omitted or 1
+    if skipped := skipped + sum(line.omitted or 1 for line in waiting):
+        yield LineChange("equal", omitted=skipped)
 
 
 def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]]:
@@ -275,7 +291,7 @@ def _group_lines(lines: Iterable[LineChange]) -> Iterator[tuple[LineChange, ...]
     some: list[LineChange] = []
     cost = 0
     for line in lines:
-        if cost > SLICE_COST and (line.untold or cost > 2 * SLICE_COST):
+        if cost > SLICE_COST and (line.omitted or cost > 2 * SLICE_COST):
             yield tuple(some)
             some, cost = [], 0
         some.append(line)

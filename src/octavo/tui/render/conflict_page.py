@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, plain_text
-from octavo.documents.diff_model import Added, Changed, Moved
+from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff
@@ -92,9 +92,9 @@ def prepare_conflicts(
     headings = [(block.lines[0], plain_text(block.runs)) for block in compared.new.blocks if block.kind == "heading"]
     found: list[tuple[int, ConflictView]] = []
     seen = Counter[str]()
-    for (name, conflict), line in zip(page.places, lines, strict=True):
+    for (name, conflict), line in zip(page.conflict_places, lines, strict=True):
         seen[name] += 1
-        parts = [each for other, each in page.places if other == name]
+        parts = [each for other, each in page.conflict_places if other == name]
         base_text = next((_text_alone(conflict, each.base) for each in parts if each.base is not None), None)
         main_text = next((_text_alone(conflict, each.main) for each in parts if each.main is not None), "")
         request_text = next((_text_alone(conflict, each.request) for each in parts if each.request is not None), "")
@@ -105,7 +105,7 @@ def prepare_conflicts(
         shown = ConflictView(
             named(name),
             f"{named(name)} {seen[name]}",
-            (conflict.decided_with or conflict).kind,
+            (conflict.deciding_conflict or conflict).kind,
             parse_safely(base_text) if base_text is not None else None,
             compare(main_text if base_text is None else base_text, main_text),
             compare(request_text if base_text is None else base_text, request_text),
@@ -113,7 +113,7 @@ def prepare_conflicts(
             next((heading for line_of, heading in reversed(headings) if line_of <= line), ""),
             _moved_place(conflict) if len(parts) > 1 else None,
             conflict.is_suggested,
-            titles.get(conflict.page_of_base_text or "", ""),
+            titles.get(conflict.base_text_page or "", ""),
         )
         found.append((line, shown))
     return tuple(_in_order(compared, found))
@@ -143,7 +143,7 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
             line_of[conflict] = line if said else line - 1  # A conflict without text precedes the next line.
         text += said
         line += said.count("\n")
-    return text, [line_of[conflict] for _, conflict in page.places]
+    return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
 def _outcome(conflict: Conflict, choice: Choice) -> PageComparison:
@@ -194,11 +194,11 @@ def _first_line(unit: DiffUnit) -> int | None:
     if unit.slice_number > 1:
         return None
     match unit.entry:
-        case Added(block=block):
+        case AddedBlock(block=block):
             return block.lines[0]
-        case Changed(new=block):
+        case ChangedBlock(new=block):
             return block.lines[0]
-        case Moved(new=block, arrives=True):
+        case MovedBlock(new=block, arrives=True):
             return block.lines[0]
         case None if unit.kind == "block" and unit.block is not None:
             return unit.block.lines[0]

@@ -47,7 +47,7 @@ def estimate_height(unit: DiffUnit) -> int:
         return 2
     if unit.kind in ("lines", "threads"):
         return len(unit.lines) + 4 * len(unit.threads)
-    if isinstance(unit.entry, (model.Changed, model.Moved)):
+    if isinstance(unit.entry, (model.ChangedBlock, model.MovedBlock)):
         match unit.entry.parts:
             case model.TableChange(rows=rows):
                 return 2 * len(rows) + 2
@@ -241,22 +241,22 @@ def _within_parent(block: Block, path: Sequence[Block]) -> Block:
 
 def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, room: SideWidths) -> list[SidePair]:
     styles = context.styles
-    if unit.slice_number > 1 and isinstance(entry, (model.Changed, model.Moved)):
+    if unit.slice_number > 1 and isinstance(entry, (model.ChangedBlock, model.MovedBlock)):
         return _render_parts(context, unit, entry.old, entry.new, entry.parts, room)
     match entry:
-        case model.Added() | model.Removed() if unit.is_container_change:
+        case model.AddedBlock() | model.RemovedBlock() if unit.is_container_change:
             return [_render_container_change(unit, entry, room, styles)]
-        case model.Added(block=block):
+        case model.AddedBlock(block=block):
             return [SidePair(new=_render_side(context, unit, block, "+", room))]
-        case model.Removed() | model.Moved(arrives=False) if room.only_new:
+        case model.RemovedBlock() | model.MovedBlock(arrives=False) if room.only_new:
             return []
-        case model.Removed(block=block):
+        case model.RemovedBlock(block=block):
             return [SidePair(old=_render_side(context, unit, block, "-", room, is_old_side=True))]
-        case model.Moved(arrives=False):
+        case model.MovedBlock(arrives=False):
             to = f"{_move_note('to', unit.added or (entry.new,))}: "
             pieces = truncate([Piece(to + block_summary(entry.old))], room.text_width, styles.glyphs.more)
             return note_sides(["".join(piece.text for piece in pieces)], styles, room, entry.old, ">", is_old_side=True)
-        case model.Moved():
+        case model.MovedBlock():
             text = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
             if unit.follows_move:
                 text = "edited" if entry.is_edited else ""
@@ -267,7 +267,7 @@ def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, ro
             if entry.parts is None:
                 return [*above, SidePair(new=_render_side(context, unit, entry.new, " ", room))]
             return [*above, *_render_parts(context, unit, entry.old, entry.new, entry.parts, room)]
-        case model.Changed():
+        case model.ChangedBlock():
             sides = _render_parts(context, unit, entry.old, entry.new, entry.parts, room)
             unseen = [each for each in entry.settings if not _is_visible(each, entry.new, sides)]
             return [
@@ -316,10 +316,10 @@ def _move_note(direction: str, blocks: Sequence[Block]) -> str:
 
 
 def _render_container_change(
-    unit: DiffUnit, entry: model.Added | model.Removed, room: SideWidths, styles: Styles
+    unit: DiffUnit, entry: model.AddedBlock | model.RemovedBlock, room: SideWidths, styles: Styles
 ) -> SidePair:
     """Render the line for a container that was added or removed around its content: its name and settings."""
-    block, is_new = entry.block, isinstance(entry, model.Added)
+    block, is_new = entry.block, isinstance(entry, model.AddedBlock)
     name = container_name(block._replace(children=())) or block.kind  # Its heading is shown below.
     if block.kind == "step":
         path = unit.ancestors if is_new else unit.old_ancestors
@@ -347,7 +347,7 @@ def _render_parts(
             return render_table_change(context, old, new, parts, room, unit.slice_number)
         case model.ContainerChange(title=title):
             return (
-                render_word_changes(context.styles, old, new, title, room) if title is not None and title.sorts else []
+                render_word_changes(context.styles, old, new, title, room) if title is not None and title.kinds else []
             )
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
 from octavo.documents.diff_model import (
-    Added,
-    Changed,
+    AddedBlock,
+    ChangedBlock,
     ChangeSize,
     ContainerChange,
     Diff,
     Entry,
-    Moved,
-    Removed,
-    Restructured,
-    Unchanged,
+    MovedBlock,
+    RemovedBlock,
+    RestructuredBlocks,
+    UnchangedBlocks,
 )
 from octavo.documents.diff_text import SourceHunk
 from octavo.tui.render.block_slices import is_long
@@ -106,12 +106,12 @@ class _Replacement:
 def _pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | _Replacement]:
     """Yield the entries, with removals and additions in one place paired. Pairs are small, so that a unit is rendered
     quickly."""
-    removed: list[Removed] = []
-    added: list[Added] = []
+    removed: list[RemovedBlock] = []
+    added: list[AddedBlock] = []
     for entry in (*entries, None):
-        if isinstance(entry, (Added, Removed)) and _is_replaceable(entry):
-            removed += [entry] if isinstance(entry, Removed) else []
-            added += [entry] if isinstance(entry, Added) else []
+        if isinstance(entry, (AddedBlock, RemovedBlock)) and _is_replaceable(entry):
+            removed += [entry] if isinstance(entry, RemovedBlock) else []
+            added += [entry] if isinstance(entry, AddedBlock) else []
             continue
         for at in range(0, min(len(removed), len(added)), _MOST_PAIRED):
             old, new = removed[at : at + _MOST_PAIRED], added[at : at + _MOST_PAIRED]
@@ -124,7 +124,7 @@ def _pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | _Replacemen
             yield entry
 
 
-def _is_replaceable(entry: Added | Removed) -> bool:
+def _is_replaceable(entry: AddedBlock | RemovedBlock) -> bool:
     return not entry.entries and not is_long(entry.block)
 
 
@@ -132,18 +132,18 @@ def _is_replaceable(entry: Added | Removed) -> bool:
 class _JointMove:
     """Blocks that moved together, at their old or their new place."""
 
-    moves: tuple[Moved, ...]
+    moves: tuple[MovedBlock, ...]
 
 
 def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Replacement | _JointMove]:
     """Yield the entries, with blocks that moved together joined."""
-    run: list[Moved] = []
+    run: list[MovedBlock] = []
     for entry in entries:
-        is_move = isinstance(entry, Moved) and not (entry.arrives and isinstance(entry.parts, ContainerChange))
-        if run and not (isinstance(entry, Moved) and is_move and _moved_together(run[-1], entry)):
+        is_move = isinstance(entry, MovedBlock) and not (entry.arrives and isinstance(entry.parts, ContainerChange))
+        if run and not (isinstance(entry, MovedBlock) and is_move and _moved_together(run[-1], entry)):
             yield _JointMove(tuple(run))
             run = []
-        if isinstance(entry, Moved) and is_move:
+        if isinstance(entry, MovedBlock) and is_move:
             run.append(entry)
         else:
             yield entry
@@ -151,7 +151,7 @@ def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Re
         yield _JointMove(tuple(run))
 
 
-def _moved_together(move: Moved, following: Moved) -> bool:
+def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
     """Return whether two moved blocks were, or are now, close to one another on the other side."""
     if move.arrives is not following.arrives:
         return False
@@ -295,13 +295,14 @@ class _DiffBuilder:
                     )
                     self._add_block_threads((*removed, *added), elsewhere=len(removed) + len(added) > 2)
                     self._note_heading(added[-1])
-                case Unchanged(old=old, new=new):
+                case UnchangedBlocks(old=old, new=new):
                     self._add_unchanged(old, new)
                 case (
-                    Changed(parts=ContainerChange() as inside) | Moved(parts=ContainerChange() as inside, arrives=True)
+                    ChangedBlock(parts=ContainerChange() as inside)
+                    | MovedBlock(parts=ContainerChange() as inside, arrives=True)
                 ):
                     self._add_changed_container(entry, inside)
-                case Restructured():
+                case RestructuredBlocks():
                     if entry.note:
                         self._add_note(entry.note, change=self._next_number())
                     if entry.is_replaced:
@@ -309,16 +310,16 @@ class _DiffBuilder:
                     else:
                         self._add_entries(entry.entries)
                     self._add_block_threads((*entry.new, *entry.old))
-                case Added(entries=within) | Removed(entries=within) if within:
+                case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
                     self._add_container_change(entry)
-                case Added(block=block) | Removed(block=block):
+                case AddedBlock(block=block) | RemovedBlock(block=block):
                     self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
                     self._add_block_threads((block,))
-                    if isinstance(entry, Added):
+                    if isinstance(entry, AddedBlock):
                         self._note_heading(block)
                 case _JointMove():
                     self._add_move(entry)
-                case Changed(old=was, new=block) | Moved(old=was, new=block):
+                case ChangedBlock(old=was, new=block) | MovedBlock(old=was, new=block):
                     self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
                     self._add_block_threads((block, was))
                     self._note_heading(block)
@@ -340,7 +341,7 @@ class _DiffBuilder:
             self._add_block_threads((move.new, move.old))
             self._note_heading(move.new)
 
-    def _add_replaced_section(self, section: Restructured) -> None:
+    def _add_replaced_section(self, section: RestructuredBlocks) -> None:
         """Add a section in which everything was replaced, as one change."""
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
@@ -349,26 +350,26 @@ class _DiffBuilder:
             self._add(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
             removed, added = removed[_MOST_PAIRED:], added[_MOST_PAIRED:]
         for block in removed:
-            self._add(DiffUnit("entry", block, None, Removed(block)))
+            self._add(DiffUnit("entry", block, None, RemovedBlock(block)))
         for block in added:
-            self._add(DiffUnit("entry", block, None, Added(block)))
+            self._add(DiffUnit("entry", block, None, AddedBlock(block)))
         for block in section.new:
             self._note_heading(block)
 
-    def _add_container_change(self, entry: Added | Removed) -> None:
+    def _add_container_change(self, entry: AddedBlock | RemovedBlock) -> None:
         """Add a container that was added or removed around its content."""
         block = entry.block
-        sides = (None, block) if isinstance(entry, Added) else (block, None)
+        sides = (None, block) if isinstance(entry, AddedBlock) else (block, None)
         with self._enter(*sides):
             if block.kind not in UNMARKED_CONTAINERS:
                 self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
             self._add_entries(entry.entries)
             self._add_threads(block.key, block)
 
-    def _add_changed_container(self, entry: Changed | Moved, inside: ContainerChange) -> None:
-        has_title = inside.title is not None and bool(inside.title.sorts)
+    def _add_changed_container(self, entry: ChangedBlock | MovedBlock, inside: ContainerChange) -> None:
+        has_title = inside.title is not None and bool(inside.title.kinds)
         with self._enter(entry.old, entry.new):
-            if isinstance(entry, Moved) or entry.notes or has_title:
+            if isinstance(entry, MovedBlock) or entry.notes or has_title:
                 self._add(DiffUnit("entry", entry.new, None, entry, change_number=self._next_number()))
             self._add_entries(inside.entries)
             self._add_threads(entry.new.key, entry.new)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rich.style import Style
 
 from octavo.documents import diff_model as model
-from octavo.documents.blocks import Block, Column, Run
+from octavo.documents.blocks import Block, Run, TableColumn
 from octavo.documents.diff_attributes import changed_run_attributes, shorten
 from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.diff_sides import SidePair, SideWidths, add_gutter, note_sides, render_setting_changes
@@ -20,7 +20,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import cell_pieces, sample_rows
 
 _MOST_COLUMNS = 40
-_NO_COLUMN = Column()
+_NO_COLUMN = TableColumn()
 
 Cells = list[list[Piece]]
 
@@ -106,9 +106,12 @@ def render_table_change(
         )
     parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, room, new)
     parts += note_sides(
-        dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.Restructured)), styles, room, new
+        dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
+        styles,
+        room,
+        new,
     )
-    moved = sum(isinstance(entry, model.Moved) and entry.arrives for entry in table.rows)
+    moved = sum(isinstance(entry, model.MovedBlock) and entry.arrives for entry in table.rows)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
     return parts + note_sides([text] * bool(moved), styles, room, new)
@@ -124,23 +127,23 @@ def _changed_rows(
     olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
     for given in table.rows:
         # Rows that were split or joined are compared as one row.
-        entry = given.entries[0] if isinstance(given, model.Restructured) else given
+        entry = given.entries[0] if isinstance(given, model.RestructuredBlocks) else given
         match entry:
-            case model.Unchanged(new=same):
+            case model.UnchangedBlocks(new=same):
                 rows.append(len(same))
-            case model.Added(block=row):
+            case model.AddedBlock(block=row):
                 rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row))
-            case model.Removed(block=row):
+            case model.RemovedBlock(block=row):
                 rows.append(_ChangedRow(_row_cells(row, olds, pairs, styles), None, row, row))
-            case model.Moved(old=row, arrives=False):
+            case model.MovedBlock(old=row, arrives=False):
                 faint = [
                     [Piece("".join(p.text for p in cell), styles.muted)]
                     for cell in _row_cells(row, olds, pairs, styles)
                 ]
                 rows.append(_ChangedRow(faint, None, row, row, (">", "")))
             case (
-                model.Changed(old=was, new=now, parts=model.RowChange(cells=cells))
-                | model.Moved(old=was, new=now, parts=model.RowChange(cells=cells))
+                model.ChangedBlock(old=was, new=now, parts=model.RowChange(cells=cells))
+                | model.MovedBlock(old=was, new=now, parts=model.RowChange(cells=cells))
             ):
                 cells = cells[:_MOST_COLUMNS]
                 both = [
@@ -148,17 +151,17 @@ def _changed_rows(
                     for op in ("delete", "insert")
                 ]
                 is_same = list(map(_text, both[0])) == list(map(_text, both[1]))
-                has_words = any(cell.words is not None and "words" in cell.words.sorts for cell in cells)
+                has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
                 is_same = is_same or not (has_words or any(cell.settings for cell in cells))
                 rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
                 elsewhere += _row_settings(entry, cells, is_same=is_same)
-            case model.Moved(new=row):
+            case model.MovedBlock(new=row):
                 rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row, ("", ">")))
     return rows, elsewhere
 
 
 def _row_settings(
-    entry: model.Changed | model.Moved, cells: Sequence[model.CellChange], *, is_same: bool
+    entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
 ) -> Iterator[model.AttributeChange]:
     """Yield the changes in a row that its cells do not show. `is_same`: both sides of the row look the same."""
     title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
@@ -170,11 +173,11 @@ def _row_settings(
     for cell in cells:
         if cell.words is not None:
             yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in text)
-            if is_same and "words" in cell.words.sorts:
+            if is_same and "words" in cell.words.kinds:
                 yield invisible_change(cell.words.words)
 
 
-def _column_title(column: Column | None) -> tuple[Run, ...]:
+def _column_title(column: TableColumn | None) -> tuple[Run, ...]:
     return column.title if column is not None else ()
 
 

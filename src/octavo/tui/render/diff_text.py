@@ -53,10 +53,10 @@ def render_word_changes(
         sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
     text = list(changed_run_attributes(parts.words))
     is_same = look_the_same(*sides)
-    if is_same and "words" in parts.sorts:
+    if is_same and "words" in parts.kinds:
         text.append(invisible_change(parts.words))
-    is_same = is_same or "words" not in parts.sorts
-    signs = ("-", "+") if not is_same else ("~", "~") if parts.sorts else (" ", " ")
+    is_same = is_same or "words" not in parts.kinds
+    signs = ("-", "+") if not is_same else ("~", "~") if parts.kinds else (" ", " ")
     numbered = [
         add_gutter(lines, sign, block.lines[0] + 1, styles, room.side)
         for lines, sign, block in zip(([] if room.only_new else sides[0], sides[1]), signs, (old, new), strict=True)
@@ -106,10 +106,10 @@ def render_code_change(
     was, now = (_muted_line(_title(block), block, block.lines[0] + 1, styles, room) for block in (old, new))
     parts = [SidePair(was, now, is_same=True)] if part < 2 else []
     for line in lines if part else near_changes(lines):
-        if not line.untold:
+        if not line.omitted:
             parts += _render_line(line, styles, room, (old, new), tokens)
             continue
-        words = f"{styles.glyphs.more} {line.untold} unchanged {'line' if line.untold == 1 else 'lines'}"
+        words = f"{styles.glyphs.more} {line.omitted} unchanged {'line' if line.omitted == 1 else 'lines'}"
         was, now = (_muted_line(words, block, None, styles, room) for block in (old, new))
         parts.append(SidePair(was, now, is_same=True))
     return merge_replacements(parts, room)

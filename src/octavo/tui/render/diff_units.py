@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
-from octavo.documents.diff_model import Added, AttributeChange, Changed, Entry, LineChange, Moved, Removed
+from octavo.documents.diff_model import (
+    AddedBlock,
+    AttributeChange,
+    ChangedBlock,
+    Entry,
+    LineChange,
+    MovedBlock,
+    RemovedBlock,
+)
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.threads import ThreadSummary
 
@@ -59,7 +67,7 @@ class DiffUnit(NamedTuple):
     @property
     def is_container_change(self) -> bool:
         """Whether the unit is a container that was added or removed around its content."""
-        return isinstance(self.entry, (Added, Removed)) and bool(self.entry.entries)
+        return isinstance(self.entry, (AddedBlock, RemovedBlock)) and bool(self.entry.entries)
 
     def contains(self, key: str) -> bool:
         """Return whether the block with `key` is visible or collapsed in the unit."""
@@ -76,7 +84,7 @@ class DiffUnit(NamedTuple):
     @property
     def blocks(self) -> tuple[Block, ...]:
         """Blocks of the unit, in both versions."""
-        was = self.entry.old if isinstance(self.entry, (Changed, Moved)) else None
+        was = self.entry.old if isinstance(self.entry, (ChangedBlock, MovedBlock)) else None
         return tuple(each for each in (self.block, self.old, was, *self.removed, *self.added) if each is not None)
 
 

@@ -27,7 +27,7 @@ from octavo.tui.render.styled_lines import (
 )
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import fit_title, wrap
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.wording import as_clause
 
 
 def file_name(address: str) -> str:
@@ -98,7 +98,7 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
 
 def _render_broken(context: LayoutContext, words: str, trouble: str, width: int) -> list[Line]:
     """Render a broken link with the reason."""
-    styles, why = context.styles, in_a_line(trouble)
+    styles, why = context.styles, as_clause(trouble)
     left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(words, styles.error)]
     if width_of(left) + cells(why) + 2 > width - 2:
         why = why.partition(" at ")[0]  # The full reason is shown when the link is opened.

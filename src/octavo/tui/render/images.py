@@ -16,7 +16,7 @@ from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Line, Piece, box, cells, flatten_emoji, pad, width_of
 from octavo.tui.render.styles import PLAIN
 from octavo.tui.render.wrap import wrap
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.wording import as_clause
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
 """Widths of a frame in cells: at most, at least with a width set on the page, and at least side by side."""
@@ -133,7 +133,7 @@ def _image_facts(context: LayoutContext, src: str) -> tuple[str, str]:
         return "", host_of(src)
     named = context.link_targets.title_of(src) if context.link_targets is not None and src else None
     if named is not None:
-        return (in_a_line(named.problem) if named.problem else ""), named.where
+        return (as_clause(named.problem) if named.problem else ""), named.where
     return ("this image was deleted" if where is LinkDestination.BROKEN and src else ""), ""
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from octavo.documents.blocks import Run
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.wording import as_clause
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -152,14 +152,14 @@ class LinkTargets:
         from octavo.documents import links  # lazy: 10 ms, only for links
 
         match self.resolve(href):
-            case links.BrokenLink(is_beyond=True) if self.context.is_folder:
+            case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
                 return LinkTitle(where=NOT_HERE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
             case links.ToPage(page=name, anchor=anchor):
                 page = self.context.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
-                return LinkTitle(page.title or "Untitled", sign_of(page.emoji), where)
+                return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), where)
             case links.ToSpace(space=name, page=None) if (known := self._space_title(name)) is not None:
                 return known
             case links.ToUrl() | links.ToAnchor() | links.BlockedScheme() | links.ToReusableContent():
@@ -203,7 +203,7 @@ class LinkTargets:
         if named is None:
             return None
         if named.problem:
-            return in_a_line(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
+            return as_clause(named.problem) if run.text.strip() in _MEANINGLESS_TEXTS else None
         return named.text or None
 
 

@@ -159,7 +159,7 @@ def _loaded_specification(sources: DeferredContent | None, block: Block) -> tupl
     specification = sources.specifications.get(asked)
     if specification is None:
         return None, f"Loading the specification {title}…"
-    return (None, specification.trouble) if specification.trouble else (specification, "")
+    return (None, specification.error) if specification.error else (specification, "")
 
 
 def _summary_parts(
@@ -269,7 +269,7 @@ def _render_schemas(
 
 def _render_all_operations(context: LayoutContext, specification: Specification, width: int) -> list[Line]:
     styles, out = context.styles, []
-    operations = list(specification.every())
+    operations = list(specification.operations())
     for method, path in operations[:_MOST_LISTED]:
         left = [Piece(method.upper().ljust(8), method_style(method, styles))]
         out += [Line(row) for row in wrap_address(left, Piece(path, styles.text), width)]

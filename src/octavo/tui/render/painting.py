@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from octavo.tui.render.failed_block import run_guarded
 from octavo.tui.render.styled_lines import Line, cells, segments
-from octavo.tui.widgets.scrolling import let_go
+from octavo.tui.widgets.scrolling import disable_caches
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
@@ -24,7 +24,7 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
     parts = [Segment(" " * margin, base), *segments(line.pieces, base)]
     room = [Segment(" " * (width - used), base)] if used <= width else []
     strip = Strip([*parts, *room], max(used, width)).crop(0, width)
-    return let_go([strip], filtered=False)[0]
+    return disable_caches([strip], filtered=False)[0]
 
 
 def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.style import Style
 
-from octavo.documents.blocks import Block, Column, Document, Run, plain_text
+from octavo.documents.blocks import Block, Document, Run, TableColumn, plain_text
 from octavo.tui.render.block_slices import (
     MOST_COLUMNS,
     cells_by_column,
@@ -58,16 +58,20 @@ _PIXELS_PER_CELL = 8
 """Pixels of a column width that make a cell."""
 
 
-def visible_columns(block: Block) -> list[tuple[int, Column]]:
+def visible_columns(block: Block) -> list[tuple[int, TableColumn]]:
     """Return the visible columns with their index in a row."""
     given, rows = list(block.attrs.get("columns") or ()), block.children
     wide = map(len, cells_by_column(rows)) if has_merged_cells(rows) else (len(row.children) for row in rows)
-    given += [Column()] * (max(wide, default=0) - len(given))
+    given += [TableColumn()] * (max(wide, default=0) - len(given))
     return [(index, column) for index, column in enumerate(given[:MOST_COLUMNS]) if not column.hidden]
 
 
 def cell_pieces(
-    cell: Block | None, column: Column, styles: Styles, base: Style | None = None, targets: LinkTargets | None = None
+    cell: Block | None,
+    column: TableColumn,
+    styles: Styles,
+    base: Style | None = None,
+    targets: LinkTargets | None = None,
 ) -> list[Piece]:
     """Return the styled text of a cell, by the type of its column."""
     if cell is None:
@@ -105,14 +109,14 @@ def cell_pieces(
     return pieces
 
 
-def select_labels(cell: Block, column: Column) -> list[str]:
+def select_labels(cell: Block, column: TableColumn) -> list[str]:
     """Return the labels of the options that are selected in a cell."""
     ids = (part.strip() for part in plain_text(cell.runs).split(","))
     return [flatten_emoji(" ".join(column.options.get(each, each).split())) for each in ids if each]
 
 
 def grid_for(
-    block: Block, columns: Sequence[tuple[int, Column]], styles: Styles, targets: LinkTargets | None = None
+    block: Block, columns: Sequence[tuple[int, TableColumn]], styles: Styles, targets: LinkTargets | None = None
 ) -> Callable[[int], TableGrid]:
     """Return a function that fits the columns of a table to a number of cells. The grid is wider only if the columns
     cannot be narrowed that far."""
@@ -210,7 +214,7 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def _fit_table(
-    context: LayoutContext, block: Block, columns: Sequence[tuple[int, Column]], width: int, room: int
+    context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, room: int
 ) -> tuple[TableGrid, bool]:
     """Return the table with its column widths, and whether any row takes several lines. The full room is used only if
     that helps."""
@@ -260,10 +264,10 @@ def record_document(table: Block, row: Block) -> Document:
     line = cells_by_column(table.children[: at + 1])[at] if row in table.children else list(row.children)
     given = list(table.attrs.get("columns") or ())
     fields: list[Block] = []
-    columns: list[Column] = []
+    columns: list[TableColumn] = []
     for number, (column, cell) in enumerate(zip_longest(given, line), 1):
         cell = cell or Block("cell", key=f"{row.key} field {number}")
-        column = column or Column()
+        column = column or TableColumn()
         title = column.title if plain_text(column.title).strip() else (Run(f"Column {number}"),)
         if plain_text(column.title).strip() or cell.runs or cell.attrs:
             columns.append(column._replace(title=title))
@@ -303,7 +307,7 @@ def render_record(context: LayoutContext, block: Block, width: int) -> list[Line
 def copied_text(block: Block) -> str:
     """Return the text that is copied for a block: lines with tabs for a table or a row, else the plain text."""
     if block.kind == "table":
-        columns: tuple[Column, ...] = tuple(block.attrs.get("columns") or ())
+        columns: tuple[TableColumn, ...] = tuple(block.attrs.get("columns") or ())
         head = (
             []
             if block.attrs.get("header_hidden")
@@ -315,11 +319,11 @@ def copied_text(block: Block) -> str:
     return block.plain()
 
 
-def _row_text(row: Block, columns: tuple[Column, ...]) -> str:
+def _row_text(row: Block, columns: tuple[TableColumn, ...]) -> str:
     fields = []
     for at, cell in enumerate(row.children):
         value = cell.attrs.get("value")
-        column = columns[at] if at < len(columns) else Column()
+        column = columns[at] if at < len(columns) else TableColumn()
         text = plain_text(cell.runs)
         if column.type == "select":
             text = ", ".join(select_labels(cell, column))

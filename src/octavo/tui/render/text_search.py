@@ -154,7 +154,7 @@ def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:
     out: list[MatchSpan] = []
     folded = FoldedText("".join(parts))
     for nth, match in enumerate(pattern(needle).finditer(folded.text)):
-        first, last = folded.within(match.start(), match.end())
+        first, last = folded.original_range(match.start(), match.end())
         index = max(0, bisect_right(starts, first) - 1)
         while index < len(places) and places[index][0] < last:
             start, number, at, text = places[index]

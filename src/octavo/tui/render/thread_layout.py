@@ -9,7 +9,7 @@ from typing import cast
 from rich.style import Style
 
 from octavo.documents.blocks import Block
-from octavo.documents.suggestions import suggestions
+from octavo.documents.suggestions import find_suggestions
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_lines import render_diff_unit
 from octavo.tui.render.diff_sequence import build_diff, build_source_diff
@@ -134,7 +134,7 @@ def suggestion_lines(
             out.extend(lay_out(parse(part).blocks, width, styles, source=part).lines)
             out.append(Line([]))
 
-    for number, (each, one) in enumerate(zip(suggestions(text), compared, strict=True)):
+    for number, (each, one) in enumerate(zip(find_suggestions(text), compared, strict=True)):
         words(each.lines[0])
         out.append(Line([Piece("Suggested change", styles.muted)]))
         out += [*(notes[number] if notes else ()), *_diff_lines(one, width, styles), Line([])]

@@ -14,7 +14,7 @@ from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data import access
 from octavo.data.live import Live
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 
 
 async def of_person(live: Live, known: Known, thing: permissions.UserPermission) -> Facts:
@@ -36,7 +36,7 @@ async def _told(live: Live, known: Known, at: Shared, user: str, role: str) -> F
         chain(live, organization, at),
     )
     whom = person(member, {each.team.id for each in in_teams})
-    facts: list[tuple[str, Words]] = [("why", access.access_sentence(whom, around, named.title, role))]
+    facts: list[tuple[str, AnyText]] = [("why", access.access_sentence(whom, around, named.title, role))]
     for way in access.role_sources(whom, around, named.title):
         facts.append((_SORTS[way.kind], way.description))
     if kept_out := access.no_access_reason(whom, around, named.title):

@@ -102,8 +102,8 @@ def _why_not_deleted(app: Shell, at: AtHand) -> str | None:
 
 
 def _delete(app: Shell, at: AtHand) -> None:
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
-    from octavo.tui.widgets.fact_list import Fact
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+    from octavo.tui.widgets.text_widgets import Fact
 
     resource, things = at.resource, at.things
     verb, done = resource.verbs
@@ -130,13 +130,13 @@ def _delete(app: Shell, at: AtHand) -> None:
         )
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"{title[:1].upper()}{title[1:]}?",
             verb=button,
             intro="" if back is None else "You can undo this by pressing u.",
             facts=facts,
-            typed=typed,
-            why_typed=f"This cannot be undone. Type {typed} to confirm.",
+            word=typed,
+            word_reason=f"This cannot be undone. Type {typed} to confirm.",
         ),
         decided,
     )
@@ -251,7 +251,7 @@ def _act(app: Shell, at: AtHand) -> None:
             each,
             each.name,
             detail=each.help,
-            off=why_not_acted(app, at, each) or "",
+            disabled_reason=why_not_acted(app, at, each) or "",
         )
         for each in at.resource.actions
     ]
@@ -274,7 +274,7 @@ def fill_in_first(app: Shell, at: AtHand) -> None:
 
 def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
     from octavo.tui.shell.write_queue import DirectUndo
-    from octavo.tui.widgets.confirm import Confirm, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 
     resource, known, thing, live = at.resource, at.known, at.thing, app.session.live
     title = resource.title(thing)
@@ -290,7 +290,7 @@ def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
                 back=None if action.back is None else lambda _: undo,
             )
 
-    app.push_screen(Confirm(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
+    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
 
 
 # Copying and opening
@@ -336,9 +336,10 @@ PLACE: Commands[Place] = Commands(
     "resource",
     (
         Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
-                called=lambda _, place: _called_new(place.resource)),
+                title_now=lambda _, place: _called_new(place.resource)),
         Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_ask, why_not=_why_not_asked,
-                there=lambda _, place: place.resource.ask is not None, called=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
+                is_available=lambda _, place: place.resource.ask is not None,
+                title_now=lambda _, place: None if place.resource.ask is None else place.resource.ask.name),
     ),
 )  # fmt: skip
 """What can be done where things are."""
@@ -346,18 +347,18 @@ THING: Commands[AtHand] = Commands(
     "resource",
     (
         Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
-                called=lambda _, at: "Edit" + (f" ({len(at.things)})" if len(at.things) > 1 else "")),
+                title_now=lambda _, at: "Edit" + (f" ({len(at.things)})" if len(at.things) > 1 else "")),
         Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
-                run=_delete, why_not=_why_not_deleted, writes=True, called=lambda _, at: _called_delete(at)),
+                run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, at: _called_delete(at)),
         Command("act", "a", "More…", "Show more actions for the selected item", run=_act, why_not=_why_no_action, writes=True,
-                there=lambda _, at: bool(at.resource.actions)),
+                is_available=lambda _, at: bool(at.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_address,
                 run=lambda app, at: clipboard.copy(app, _address(at), f"Copied the link to {at.resource.title(at.thing)}.")),
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_not_opened, shown=False),
     ),
     context="selected items",
-    nothing="Select an item first.",
+    no_target="Select an item first.",
 )  # fmt: skip
 """What can be done with the things at hand."""
 
@@ -387,7 +388,7 @@ def choose_order(app: Shell, table: Table, changed: Callable[[], None]) -> None:
             table.sort(None if isinstance(by, str) else by)
             changed()
 
-    app.push_screen(Picker(f"Sort {table.resource.many}", choices, now=table.by or as_listed), chosen)
+    app.push_screen(Picker(f"Sort {table.resource.many}", choices, initial=table.by or as_listed), chosen)
 
 
 def _order_of(table: Table, column: Column[Any]) -> str:
@@ -410,7 +411,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
             changed()
             choose_columns(app, table, changed, column)
 
-    app.push_screen(Picker(f"Choose columns for {table.resource.many}", choices, now=now), chosen)
+    app.push_screen(Picker(f"Choose columns for {table.resource.many}", choices, initial=now), chosen)
 
 
 def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:

@@ -93,7 +93,7 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
             else f"This destination is empty. The server can place a {_kind(part)} only next to another item."
         )
         right = "current" if each.id == now else ""
-        choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, off=off))
+        choices.append(Choice(each, f"{'  ' * each.depth}{each.title}", right=right, disabled_reason=off))
 
     def chosen(holder: Holder | None) -> None:
         if holder is not None:
@@ -104,7 +104,7 @@ def _choose_holder(app: Shell, here: Arranged) -> None:
             f"Move {title_of(part)} to",
             choices,
             empty="This site has no other sections or groups.",
-            now=next((each.value for each in choices if each.value.id == now), None),
+            initial=next((each.value for each in choices if each.value.id == now), None),
         ),
         chosen,
     )
@@ -212,7 +212,7 @@ def add(app: Shell, place: Place) -> None:
         resource = replace(place.resource.parts[kind], new=title)
         make = partial(filling.create, app, resource, {**place.known, **more}, place.then)
         assert resource.create is not None, "every part must have a create operation"
-        choices.append(Choice(make, title, detail, off=app.session.live.unavailable(resource.create) or ""))
+        choices.append(Choice(make, title, detail, disabled_reason=app.session.live.unavailable(resource.create) or ""))
 
     if section is not None:
         offer(
@@ -257,11 +257,11 @@ def _is_there(app: Shell, here: Arranged) -> bool:
 STRUCTURE_KEYS: Commands[Arranged] = Commands(
     "structure",
     (
-        Command("move", "M", "Move", "Move the item to another section or group", writes=True, there=_is_there,
+        Command("move", "M", "Move", "Move the item to another section or group", writes=True, is_available=_is_there,
                 run=_choose_holder, why_not=lambda _, here: here.why_not_moved()),
-        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, there=_is_there,
+        Command("move_up", "alt+up", "Move up", "Move the section, group, or space up", writes=True, shown=False, is_available=_is_there,
                 run=_step(-1), why_not=lambda _, here: here.why_no_step(-1)),
-        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, there=_is_there,
+        Command("move_down", "alt+down", "Move down", "Move the section, group, or space down", writes=True, shown=False, is_available=_is_there,
                 run=_step(1), why_not=lambda _, here: here.why_no_step(1)),
     ),
     context="site structure",

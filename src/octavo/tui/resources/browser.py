@@ -29,11 +29,11 @@ from octavo.tui.shell.list_view import PANES, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import is_covered
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
-from octavo.tui.widgets.wording import in_a_line, plural, short_age
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 ASK_AFTER = 0.12
 """Seconds the cursor stays on a table before it is loaded."""
@@ -116,7 +116,7 @@ def at_hand(view: BrowserScreen) -> acting.AtHand | None:
     """What is ticked, else what the cursor is on."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
-    return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.ticks.untick)
+    return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.selection.clear)
 
 
 def place(view: BrowserScreen) -> acting.Place | None:
@@ -196,14 +196,14 @@ class BrowserScreen(ListView[Any]):
         "list.filter",
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        acting.THING.about(at_hand, nothing=_why_nothing_at_hand),
-        acting.PLACE.about(place),
-        arranging.STRUCTURE_KEYS.about(arranged),
+        acting.THING.for_target(at_hand, no_target=_why_nothing_at_hand),
+        acting.PLACE.for_target(place),
+        arranging.STRUCTURE_KEYS.for_target(arranged),
         PANES,
         BROWSER,
     )
 
-    kinds: Rows[Resource[Any]]
+    kinds: RowList[Resource[Any]]
 
     def __init__(
         self, view: str, title: str, kinds: tuple[Resource[Any], ...], known: Callable[[Organization], Known]
@@ -227,12 +227,12 @@ class BrowserScreen(ListView[Any]):
         self.seeking = Seeking(self)
 
     def body(self) -> Iterable[Widget]:
-        self.kinds = Rows(self._draw_kind, key=lambda each: each.many, id="kinds")
-        self.rows = Rows(
+        self.kinds = RowList(self._draw_kind, key=lambda each: each.many, id="kinds")
+        self.rows = RowList(
             lambda thing: self.table.row(thing, self.name_of),
             key=lambda thing: self.level.kind.key(thing),
             search=lambda thing: self.table.words(thing, self.name_of),
-            ticks=lambda _: self.level.kind.of_kinds is None,
+            selectable=lambda _: self.level.kind.of_kinds is None,
             id="things",
         )
         details = Details(id="details")
@@ -318,7 +318,7 @@ class BrowserScreen(ListView[Any]):
         if self.levels:
             self.level.left_at[self.level.kind.many] = (self.rows.query_text, self.rows.key)
 
-    @on(Lines.Highlighted, "#kinds")
+    @on(LineList.Highlighted, "#kinds")
     def _other_kind(self) -> None:
         kind = self.kinds.item
         if kind is not None and self.levels and kind.many != self.level.kind.many:
@@ -331,10 +331,10 @@ class BrowserScreen(ListView[Any]):
             table.forget()
         self.level.kind, self.answer, self._wanted = kind, Snapshot(), ""
         self.follow("list", None)
-        self.rows.ticks.untick()
+        self.rows.selection.clear()
         self.rows.show(())  # first: what was there is of another kind, and a filter that goes has it drawn
         self.rows.set_filter("")
-        self.rows.kept_key = None
+        self.rows.returning_key = None
         self.rows.columns = self.table.headings()
         if self._asking is not None:
             self._asking.stop()
@@ -387,7 +387,7 @@ class BrowserScreen(ListView[Any]):
         if self.levels:
             if snapshot is None or self._called != before:
                 self.table.forget()
-                self.rows.filter_words.forget()
+                self.rows.search_texts.discard()
                 self.rows.apply_filter()
             if self.level.kind.beside is not None:
                 self.draw_list()
@@ -428,16 +428,16 @@ class BrowserScreen(ListView[Any]):
         """Return why a table is unavailable here, as far as the server said so."""
         return kind.absent(self.level.inside) or self.live.unavailable(kind.list_op(self.level.known))
 
-    @on(Rows.Ticked, "#things")
-    @on(Lines.Filtered, "#things")
+    @on(RowList.SelectionChanged, "#things")
+    @on(LineList.FilterChanged, "#things")
     def _say_where(self) -> None:
         if not self.levels:
             return
         kind = self.level.kind
         op = kind.list_op(self.level.known)
         count = (
-            self.rows.extent.said
-            if self.rows.query_text or self.rows.extent.is_partial
+            self.rows.counts.summary
+            if self.rows.query_text or self.rows.counts.is_partial
             else self.counts.get((kind.many, op), "")
         )
         if count and kind.of_kinds is not None and count.isdigit():
@@ -460,7 +460,7 @@ class BrowserScreen(ListView[Any]):
 
     # What is beside it
 
-    @on(Lines.Highlighted, "#things")
+    @on(LineList.Highlighted, "#things")
     def _draw_about(self) -> None:
         if self.levels:
             kind, thing = self.level.kind, self.rows.item
@@ -490,11 +490,11 @@ class BrowserScreen(ListView[Any]):
 
     # Going on from here
 
-    @on(Lines.Chosen, "#kinds")
+    @on(LineList.Opened, "#kinds")
     def _into_table(self) -> None:
         self.rows.focus()
 
-    @on(Lines.Chosen, "#things")
+    @on(LineList.Opened, "#things")
     def _chosen(self) -> None:
         kind = self.level.kind
         if (thing := self.rows.item) is None:
@@ -508,7 +508,7 @@ class BrowserScreen(ListView[Any]):
         else:
             show_info(self)
 
-    @on(Lines.MoreWanted, "#things")
+    @on(LineList.MoreRequested, "#things")
     def _more(self) -> None:
         op = self.subscriptions.op("list")
         if isinstance(op, Listing):
@@ -541,7 +541,7 @@ def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
         return kind.about if kind.absent(inside) is not None else "Press r to retry."
     if kind.none or (kind.create is None and kind.add is None):
         return kind.about or kind.elsewhere
-    return f"{kind.about} Press ctrl+n to {in_a_line(kind.new) or f'create the first {kind.one}'}.".lstrip()
+    return f"{kind.about} Press ctrl+n to {as_clause(kind.new) or f'create the first {kind.one}'}.".lstrip()
 
 
 def _forget_counts(view: BrowserScreen, op: Operation[Any], now: Any) -> None:

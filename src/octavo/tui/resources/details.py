@@ -15,8 +15,7 @@ from octavo.api.labels import field_label
 from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
 from octavo.tui.shell.info_facts import of_fields
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.fact_list import Fact, Facts
+from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 TWO_COLUMNS = 84
 """Cells from which on facts stand in two columns, where they are more than there are lines."""
@@ -32,7 +31,7 @@ class Details(VerticalScroll, can_focus=False):
     Details {
         background: $background; color: $foreground; padding: 0 1; scrollbar-size-vertical: 1;
         & > Horizontal { height: auto; }
-        & Facts { padding: 0 1 0 0; }
+        & FactList { padding: 0 1 0 0; }
     }
     """
 
@@ -43,8 +42,8 @@ class Details(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield ChangingText("", classes="details--title")
         with Horizontal():
-            yield Facts(classes="details--left")
-            yield Facts(classes="details--right")
+            yield FactList(classes="details--left")
+            yield FactList(classes="details--right")
 
     def show(self, resource: Resource[Any], thing: Any | None, names: Names, told: Told = ()) -> None:
         """Tell of a thing, or of nothing. `told`: what was asked for to tell it first."""
@@ -60,9 +59,9 @@ class Details(VerticalScroll, can_focus=False):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        left, right = self.query_one(".details--left", Facts), self.query_one(".details--right", Facts)
+        left, right = self.query_one(".details--left", FactList), self.query_one(".details--right", FactList)
         fits = len(self._facts) < self.size.height or self.size.width < TWO_COLUMNS
-        left.least = self.size.height - self.query_one(".details--title", Static).size.height
+        left.min_height = self.size.height - self.query_one(".details--title", Static).size.height
         half = len(self._facts) if fits else (len(self._facts) + 1) // 2
         for facts, shown in ((left, self._facts[:half]), (right, self._facts[half:])):
             if tuple(shown) != facts.facts:

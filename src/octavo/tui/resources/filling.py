@@ -265,7 +265,7 @@ def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[st
     def only(lists: References, right: str) -> References:
         def choice(each: Any) -> Choice[str]:
             lacks = lacks_right((each,), right, f"create {resource.many} there", "space or collection")
-            return replace(lists.choice(each), off=lacks or "")
+            return replace(lists.choice(each), disabled_reason=lacks or "")
 
         return replace(lists, choice=choice)
 

@@ -27,11 +27,11 @@ from octavo.tui.resources.form_values import FORM, Made
 from octavo.tui.shell.dialog_draft import why_not_saved
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -86,16 +86,16 @@ FORM_KEYS: Commands[FormDialog] = Commands(
     "form",
     (
         Command("send", "ctrl+s", "Save", "Save the changes", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
-                called=lambda _, form: form.state.verb, priority=True),
+                title_now=lambda _, form: form.state.verb, priority=True),
         Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_outside(), priority=True),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
-                there=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
+                is_available=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.reveal(),
-                there=lambda _, form: form.has_hidden, priority=True),
+                is_available=lambda _, form: form.has_hidden, priority=True),
         Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.restore(),
                 why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
         Command("close", "escape", "Close", "Close the form and keep the draft, or cancel the upload",
-                run=lambda _, form: form.leave(), priority=True, called=lambda _, form: "Cancel" if form.state.is_uploading else None),
+                run=lambda _, form: form.leave(), priority=True, title_now=lambda _, form: "Cancel" if form.state.is_uploading else None),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
     ),
@@ -136,8 +136,8 @@ class FormDialog(Dialog[None]):
         self._judging: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it(self.state.form.title, self._foot)
+        with DialogFrame() as frame:
+            frame.set_border_texts(self.state.form.title, self._foot)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
@@ -178,7 +178,7 @@ class FormDialog(Dialog[None]):
         """Let the fields scroll where the screen is too low, so that what is said and the buttons are always seen."""
         if not self.query(".form--body"):
             return
-        frame, body = self.query_one(Frame), self.query_one(".form--body")
+        frame, body = self.query_one(DialogFrame), self.query_one(".form--body")
         others = sum(
             each.outer_size.height + each.styles.margin.height
             for each in frame.children
@@ -229,9 +229,9 @@ class FormDialog(Dialog[None]):
         why.update(safe_lines(wrong.get(FORM, "") or self._said))
         why.display = bool(wrong.get(FORM, "") or self._said)
         button = self.query_one("#yes", TextButton)
-        button.off = self.why_not_send() is not None
+        button.is_dimmed = self.why_not_send() is not None
         self._say_about()
-        self.query_one(Frame).name_it(self.state.form.title, self._foot)
+        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._foot)
         self.refresh_bindings()
         self.call_after_refresh(self._fit)
 
@@ -272,9 +272,9 @@ class FormDialog(Dialog[None]):
     async def _pressed(self, message: TextButton.Pressed) -> None:
         button = message.button
         if button.id == "yes":
-            await self.do("form.send")
+            await self.run_command("form.send")
         elif button.id == "no":
-            await self.do("form.close")
+            await self.run_command("form.close")
         elif (row := self._row) is not None or (row := self._row_of(button)) is not None:
             self._picking.pick(row.field)
 
@@ -387,13 +387,13 @@ class FormDialog(Dialog[None]):
     def _keep_soon(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._keep)
 
     def _keep(self) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        self._clock.kept()
+        self._clock.mark_saved()
         self.state.keep()
 
     def _keep_now(self) -> None:

@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from octavo.api.labels import field_label, label
 from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
-from octavo.api.text import COLOUR, FORMS, Hidden, Id, Known
+from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
 from octavo.tui.widgets.wording import plural
 
@@ -202,9 +202,9 @@ def _scalar(made: FormField, shape: _Shape) -> FormField:
         return replace(limited, kind="date")
     if shape.kind is not str:
         return replace(limited, masked=_is_hidden((shape.kind,)))
-    if any(isinstance(each, Hidden) for each in shape.limits):
+    if any(isinstance(each, Secret) for each in shape.limits):
         return replace(limited, kind="secret", masked=True)
-    if known := next((each for each in shape.limits if isinstance(each, Known)), None):
+    if known := next((each for each in shape.limits if isinstance(each, KnownValues)), None):
         return replace(limited, kind="choice", choices=known.values)
     pattern = _pattern(shape.limits)
     if _is_id(shape):
@@ -416,7 +416,7 @@ def _is_hidden(kinds: Sequence[Any]) -> bool:
     waiting = list(kinds)
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Hidden):
+        if isinstance(each, Secret):
             return True
         waiting += get_args(each)
     return False

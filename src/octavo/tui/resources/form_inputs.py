@@ -16,11 +16,10 @@ from octavo.api.safety import address as safe_address
 from octavo.api.safety import text as safe_text
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.path_input import PathInput
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.secret_input import SecretInput
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 
 _NAMED = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)
 _BULLET = "•"
@@ -134,7 +133,7 @@ class FieldRow(Vertical):
     def show_words(self, words: str) -> None:
         """What was picked, in words."""
         if isinstance(self.input, TextButton):
-            self.input.words = f"{words} ▾"
+            self.input.label = f"{words} ▾"
 
     def say(self, sentence: str, *, changed: bool) -> None:
         """What is wrong with it, if anything, and whether it is other than it was."""

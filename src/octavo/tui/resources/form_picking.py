@@ -150,7 +150,7 @@ class Picking:
         if search is not None and not offer.listed.is_whole:
             offer.look = look
         if offer.picker is not None:
-            offer.picker.arrived(offer.title(field), offer.choices(), offer.look)
+            offer.picker.show_loaded(offer.title(field), offer.choices(), offer.look)
 
     def _choose(self, field: FormField, offer: _Offer) -> None:
         if field.kind in ("list", "choices"):
@@ -171,7 +171,9 @@ class Picking:
         self._show(field, offer, chosen, _NULL if written is None else written)
 
     def _show(self, field: FormField, offer: _Offer, chosen: Callable[[str | None], None], now: str | None) -> None:
-        offer.picker = Picker(offer.title(field), offer.choices(), now=now, find_more=offer.look, waits=offer.waits)
+        offer.picker = Picker(
+            offer.title(field), offer.choices(), initial=now, find_more=offer.look, is_loading=offer.waits
+        )
         self._shell.push_screen(offer.picker, chosen)
 
     def _choose_several(self, field: FormField, offer: _Offer, at: str | None = None) -> None:

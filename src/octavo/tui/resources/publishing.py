@@ -21,7 +21,7 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
 from octavo.tui.shell.shell import Shell
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:

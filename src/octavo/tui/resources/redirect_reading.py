@@ -22,7 +22,7 @@ from octavo.data.redirect_chains import End, RedirectChain, chain_ends, follow_r
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.access_reading import whole
 from octavo.tui.resources.resource import AT_ONCE, Facts, Known
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 from octavo.tui.widgets.wording import plural
 
 ENDS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
@@ -68,7 +68,7 @@ def pages_of(
     return [content.ListPages(at=at) for at in found[:MOST_ASKED]]
 
 
-def sign(end: str) -> Words:
+def sign(end: str) -> AnyText:
     """How that is marked in the list: with a word."""
     return Content.styled(*ENDS[end]) if end in ENDS else end
 

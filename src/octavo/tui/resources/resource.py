@@ -25,7 +25,7 @@ from octavo.api.folding import fold
 from octavo.api.labels import heading_label, label
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.text import Id
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
 """What takes back what an operation did. None: that cannot be said."""
 UNNAMED = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
-Facts: TypeAlias = Sequence[tuple[str, Words]]
+Facts: TypeAlias = Sequence[tuple[str, AnyText]]
 """What is told of something: what each is called, and it."""
 AT_ONCE = 1000
 """Items on a page: as many as the interface allows (2.5)."""
@@ -67,7 +67,7 @@ class Column(Generic[M]):
     coded: bool = False
     """The value is a code of the API, and its label is shown (`api/labels.py`)."""
     right: bool = False
-    draw: Callable[[Any], Words] | None = None
+    draw: Callable[[Any], AnyText] | None = None
     """How a value is written, where that does not follow from what it is."""
     shown: bool = True
     """Whether it is there before anybody chose columns."""
@@ -90,7 +90,7 @@ class Column(Generic[M]):
         except AttributeError:
             return None  # what it lies in is not there
 
-    def cell(self, thing: M, names: Names) -> Words:
+    def cell(self, thing: M, names: Names) -> AnyText:
         """What stands in the table."""
         return self._written(self.of(thing), names)
 
@@ -98,7 +98,7 @@ class Column(Generic[M]):
         """Return an id as its name, and a code as its label."""
         return names(str(value)) if self.is_id else label(str(value)) if self.coded else str(value)
 
-    def _written(self, value: Any, names: Names) -> Words:
+    def _written(self, value: Any, names: Names) -> AnyText:
         if value is None or value == "":
             return Content.styled(self.none, "$octavo-muted") if self.none else ""
         if self.draw is not None:

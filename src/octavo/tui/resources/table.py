@@ -50,8 +50,8 @@ class Table:
                 f"{each.title} {'▼' if self.descends else '▲'}" if each is self.by else each.title,
                 each.width and max(each.width, len(each.title) + 2 * (each is self.by)),
                 right=each.right,
-                drop=each.drop,
-                least=LEAST if at else NAME,
+                drop_order=each.drop,
+                min_width=LEAST if at else NAME,
             )
             for at, each in enumerate(self.columns)
         ]

@@ -11,7 +11,7 @@ from octavo.tui.resources.redirect_reading import Way
 from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -26,15 +26,17 @@ MOST_FOUND = 100
 
 def ask_address(app: Shell, place: Place, typed: str = "", facts: tuple[Fact, ...] = ()) -> None:
     """Ask for a link and show where it leads, until the dialog is closed."""
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_say_way(app, place, answer.text))
 
-    field = Field("Link", typed, placeholder="/old/page", required="Type a link or a path on the site.")
+    field = Field("Link", typed, placeholder="/old/page", required_error="Type a link or a path on the site.")
     intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
-    app.push_screen(Confirm("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided)
+    app.push_screen(
+        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
+    )
 
 
 async def _say_way(app: Shell, place: Place, address: str) -> None:
@@ -74,14 +76,14 @@ def _there(way: Way) -> str:
 
 def ask_words(app: Shell, place: Place) -> None:
     """Ask for words, list the pages of the site that contain them, and open the chosen page."""
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_list_pages(app, place, answer.text))
 
-    field = Field("Search words", required="Type the words to search for.", max_length=MOST_WORDS)
-    app.push_screen(Confirm("Search the site", verb="Search", cancel="Close", field=field), decided)
+    field = Field("Search words", required_error="Type the words to search for.", max_length=MOST_WORDS)
+    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
 
 
 async def _list_pages(app: Shell, place: Place, words: str) -> None:
@@ -100,7 +102,7 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
             ToPage(hit.id, page.id),
             page.title or page.path or "Untitled",
             detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
-            off="" if app.workspace.space(hit.id) else "You do not have access to this space.",
+            disabled_reason="" if app.workspace.space(hit.id) else "You do not have access to this space.",
         )
         for hit in found.items
         for page in hit.pages

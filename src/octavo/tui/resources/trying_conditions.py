@@ -16,12 +16,11 @@ from octavo.documents import conditions, yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe_lines
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
     from octavo.tui.resources.resource import Known
@@ -65,8 +64,8 @@ class TryCondition(Dialog[None]):
         self._timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it("Test a condition", "nothing is sent to the server")
+        with DialogFrame() as frame:
+            frame.set_border_texts("Test a condition", "nothing is sent to the server")
             yield Static("")
             with Horizontal(classes="form--row"):
                 yield Static("  Condition", classes="form--label")
@@ -92,7 +91,7 @@ class TryCondition(Dialog[None]):
         self._judge()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._keep)
 
     def _judge(self) -> None:
         self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
@@ -122,7 +121,7 @@ class TryCondition(Dialog[None]):
         return self.query_one("#claims", TextEditor).text
 
     def _keep(self) -> None:
-        self._clock.kept()
+        self._clock.mark_saved()
         self._draft.keep(self._claims)
 
     def _keep_now(self) -> None:

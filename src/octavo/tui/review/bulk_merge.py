@@ -18,8 +18,8 @@ from octavo.tui.review.merge_effects import some
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm
-from octavo.tui.widgets.fact_list import Fact, Mark
+from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -216,7 +216,7 @@ TURNS: Commands[MergeSeveralDialog] = Commands(
 )  # fmt: skip
 
 
-class MergeSeveralDialog(Confirm):
+class MergeSeveralDialog(ConfirmDialog):
     """A dialog that checks several change requests, merges them in order and shows the progress. Esc stops it."""
 
     CONTEXT = "merging several change requests"
@@ -268,7 +268,7 @@ class MergeSeveralDialog(Confirm):
                 before.append((one, stand.checks))
             self._draw()
         self._is_known = True
-        self.read_first()
+        self.require_reading()
         self._judge()
 
     def _judge(self) -> None:
@@ -336,7 +336,7 @@ class MergeSeveralDialog(Confirm):
         return not self._is_merging and not self._is_over
 
     def confirm(self) -> None:
-        if self._answered or self._is_merging or self._is_over:
+        if self._is_answered or self._is_merging or self._is_over:
             return
         self._is_merging = True
         self._draw()

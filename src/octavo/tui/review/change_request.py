@@ -39,9 +39,9 @@ from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
 
@@ -73,8 +73,8 @@ def _may_not_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | Non
 
 COMMENT_ON_PAGE: Commands[Any] = (
     COMMENTING.only("page")
-    .changed("page", run=_comment_on_page, why_not=_may_not_comment_on_page)
-    .about(lambda view: view)
+    .with_changed("page", run=_comment_on_page, why_not=_may_not_comment_on_page)
+    .for_target(lambda view: view)
 )
 
 
@@ -104,7 +104,7 @@ def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
 
 
 DELETING: Commands[Any] = (
-    WRITING.only("delete").changed("delete", run=_delete, why_not=_may_not_delete).about(lambda view: view)
+    WRITING.only("delete").with_changed("delete", run=_delete, why_not=_may_not_delete).for_target(lambda view: view)
 )
 
 
@@ -148,12 +148,12 @@ class ChangeRequestScreen(View):
         CHANGE.without("comment"),
         NEW_CHANGE,
         ADDRESS,
-        WRITING.only("edit", "arrange").about(lambda view: view.authoring),
+        WRITING.only("edit", "arrange").for_target(lambda view: view.authoring),
         DELETING,
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
         THREAD_HERE,
-        UNSENT.about(_unsent_at_hand),
+        UNSENT.for_target(_unsent_at_hand),
         SUGGESTIONS,
         COMPARISON,
         TAKING_BACK,
@@ -183,7 +183,7 @@ class ChangeRequestScreen(View):
                 yield Tree(
                     empty="No changes yet.",
                     hint="Edit a page in the space, then press r to refresh.",
-                    folds_all=False,
+                    has_fold_all_keys=False,
                     id="changes",
                 )
                 yield ChangingText("", id="standing")
@@ -283,7 +283,7 @@ class ChangeRequestScreen(View):
 
     # Going about in it
 
-    @on(Lines.Highlighted, "#changes")
+    @on(LineList.Highlighted, "#changes")
     def _highlighted(self) -> None:
         self.changed_tree.keep_place_soon()
         self.page_diff.show()
@@ -293,7 +293,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.keep_place_soon()
         self.request_head.say_where()
 
-    @on(Lines.Chosen, "#changes")
+    @on(LineList.Opened, "#changes")
     def _chosen(self) -> None:
         self.view.focus()
 

@@ -34,9 +34,9 @@ from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Row, Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
 NOTHING, NEXT = "No change requests with this status.", "] next tab   ctrl+n new change request"
@@ -53,7 +53,7 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = SECTIONS.changed("previous_section", title="Previous tab", help="Go to the previous tab").changed(
+_STATES = SECTIONS.with_changed("previous_section", title="Previous tab", help="Go to the previous tab").with_changed(
     "next_section", title="Next tab", help="Go to the next tab"
 )
 
@@ -68,7 +68,7 @@ def _why_none_named(view: ChangesScreen) -> str:
     return (request and others_ticked(request)) or "Select a change request first."
 
 
-_ADDRESS = ADDRESS.about(_named_alone, nothing=_why_none_named)
+_ADDRESS = ADDRESS.for_target(_named_alone, no_target=_why_none_named)
 
 
 def _read_on(view: ChangesScreen, step: int) -> None:
@@ -150,7 +150,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self._redrawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ChangeRequest] = Rows(
+        rows: RowList[ChangeRequest] = RowList(
             self._draw,
             key=lambda each: each.id,
             search=lambda each: (
@@ -158,7 +158,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             ),
             groups=lambda each: [Heading(self.space_title(each).upper())] if self.order == "space" else [],
             two_lines=True,
-            ticks=True,
+            selectable=True,
             empty=NOTHING,
             hint=NEXT,
             id="change-requests",
@@ -178,7 +178,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _spaces_changed(self) -> None:
         if not self.show_nowhere(self.rows, "change requests"):
-            self.rows.filter_words.forget()
+            self.rows.search_texts.discard()
             self.rows.apply_filter()
             self.rows.redraw()
 
@@ -197,7 +197,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if status == self.sections.current:
             self.draw_list()
 
-    @on(Sections.Chosen)
+    @on(SectionTabs.Switched)
     def draw_list(self) -> None:
         self._told_so_far = ""
         status = self.sections.current
@@ -222,7 +222,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.state.hint = "esc clear filters" if self.narrowing.by else "@ show all" if some else NEXT
             if partly:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
-                self.rows.show(items, beyond=f"Only the {looked} are loaded")
+                self.rows.show(items, partial_note=f"Only the {looked} are loaded")
             else:
                 self.rows.show_page(snapshot.value, items)
             self._find(untold)
@@ -237,7 +237,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         mine += "".join(f" · {each}" for each in self.narrowing.names)
         ticked = f" · {len(self.ticked)} selected" if self.ticked else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
-        self.status(where, self.rows.extent.said + self._told_so_far)
+        self.status(where, self.rows.counts.summary + self._told_so_far)
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """What its space is called, as far as that is known."""
@@ -253,7 +253,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
-            below=below,
+            second_line=below,
             sign=Content.styled(sign, style),
         )
 
@@ -279,7 +279,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         if not self.is_current:
             return  # nothing of it is seen
         rows = self.rows
-        self.standings.look_at([rows.items[index] for index in rows.in_sight])
+        self.standings.look_at([rows.items[index] for index in rows.visible_indexes])
 
     def on_resize(self) -> None:
         self._look_soon()
@@ -314,7 +314,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     # Several
 
-    @on(Rows.Ticked, "#change-requests")
+    @on(RowList.SelectionChanged, "#change-requests")
     def _other_ticks(self) -> None:
         self._say_where()
         self.refresh_bindings()
@@ -331,7 +331,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
         return [each for each in (item, space) if each is not None]
 
-    @on(Lines.Highlighted, "#change-requests")
+    @on(LineList.Highlighted, "#change-requests")
     def _other_change_request(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
@@ -341,7 +341,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.query_one(Summary).clear()
         self.refresh_bindings()
 
-    @on(Lines.MoreWanted, "#change-requests")
+    @on(LineList.MoreRequested, "#change-requests")
     def _more(self) -> None:
         op = self.subscriptions.op(self.sections.current)
         if self._looks_on:
@@ -350,12 +350,12 @@ class ChangesScreen(ListView[ChangeRequest]):
         elif isinstance(op, ListOfOrganization):
             self.shell.background(self.live.fetch_next_page(op))
 
-    @on(Lines.Filtered, "#change-requests")
+    @on(LineList.FilterChanged, "#change-requests")
     def _filtered(self) -> None:
         self._say_where()
         self._look_soon()
 
-    @on(Lines.Chosen, "#change-requests")
+    @on(LineList.Opened, "#change-requests")
     def _open(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None

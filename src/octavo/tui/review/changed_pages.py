@@ -268,7 +268,9 @@ def _node(entry: ChangedPage, marks: Marks, below: Sequence[Node] = (), kind: st
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(looked_at, entry.sign) if entry.changes else "",
         right=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent)),
-        tight=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent, tight=True)) if unsent else "",
+        short_right=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent, tight=True))
+        if unsent
+        else "",
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),
     )
 

@@ -17,8 +17,8 @@ from octavo.tui.review.diff_base import Comparison, ShowsChanges
 from octavo.tui.review.diff_cache import AHEAD
 from octavo.tui.review.viewed_pages import ViewedMarks
 from octavo.tui.shell.view import View
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.widgets.wording import plural
 
@@ -99,14 +99,14 @@ class ChangedTree:
         self._readable = [key for key in self._stops if key in by_key]
         begins, here = not tree.keys, self.key
         tree.show(found)
-        tree.state.lacks(comparison.unreadable)
+        tree.state.show_unreadable(comparison.unreadable)
         if comparison.trouble:
             self._shown_in.could_not_compare(comparison.trouble)
         if begins or here not in self._stops:
             first = next(iter(self._readable), "")
-            tree.reveal(self.marks.place if begins and self.marks.place in self._stops else first)
-        elif here not in tree.keys and not tree.words:
-            tree.reveal(here)  # it was moved below what is folded
+            tree.select_hidden(self.marks.place if begins and self.marks.place in self._stops else first)
+        elif here not in tree.keys and not tree.filter_words:
+            tree.select_hidden(here)  # it was moved below what is folded
         self._draw_title(changed)
 
     def _draw_title(self, changed: Sequence[ChangedPage]) -> None:
@@ -131,17 +131,17 @@ class ChangedTree:
 
     def reveal(self, key: str) -> bool:
         """Go to what changes, or is talked about. False when nothing is known of that name."""
-        return key in self._readable and self.widget.reveal(key)
+        return key in self._readable and self.widget.select_hidden(key)
 
     def go_to_some_change(self) -> None:
         """Go to the first page that changes, unless one is on one that does."""
         if self.changing and self.key not in self.changing:
-            self.widget.reveal(next(iter(self.changing)))
+            self.widget.select_hidden(next(iter(self.changing)))
 
     def read_on(self, step: int) -> None:
         """Go to the page after this one that changes or is talked about, or with -1 to the one before."""
         if (key := self._other(step)) is not None:
-            self.widget.reveal(key)
+            self.widget.select_hidden(key)
 
     def has_other(self, step: int) -> bool:
         """Whether `read_on` has a page to go to."""
@@ -150,7 +150,7 @@ class ChangedTree:
     def _other(self, step: int) -> str | None:
         """The key of the page that `read_on` goes to, if there is one."""
         tree, here = self.widget, self.key
-        keys = [str(key) for key in tree.keys] if tree.words else list(self._stops)
+        keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._stops)
         at = keys.index(here) if here in keys else -1
         among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
         return next((key for key in among if key in self._readable), None)
@@ -197,7 +197,7 @@ class ChangedTree:
         at = keys.index(key)
         following = next((each for each in (*keys[at + 1 :], *keys[:at]) if each not in self.marks.keys), None)
         if following is not None:
-            self.widget.reveal(following)
+            self.widget.select_hidden(following)
         else:
             number = self._comparison.about.number
             self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")

@@ -13,8 +13,8 @@ from textual.screen import Screen
 from octavo.api.errors import ApiError
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import Confirm, Confirmed
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -74,15 +74,15 @@ OFFERS: Commands[CheckedDialog[Any]] = Commands(
     "checked",
     (
         Command("diff", "d", "Incoming changes", "Show the incoming changes page by page", run=lambda _, dialog: dialog.show_diff(),
-                there=lambda _, dialog: dialog.shown is not None and dialog.shown.show_diff is not None),
+                is_available=lambda _, dialog: dialog.shown is not None and dialog.shown.show_diff is not None),
         Command("archive", "L", "Archive", "Archive the change request instead", run=lambda _, dialog: dialog.archive(),
-                there=lambda _, dialog: dialog.shown is not None and dialog.shown.archive is not None),
+                is_available=lambda _, dialog: dialog.shown is not None and dialog.shown.archive is not None),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
-class CheckedDialog(Confirm, Generic[Seen]):
+class CheckedDialog(ConfirmDialog, Generic[Seen]):
     """Asks the server, shows what it said, and is confirmed by `y`: another key than opened it."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
@@ -122,15 +122,15 @@ class CheckedDialog(Confirm, Generic[Seen]):
             return
         self._seen, self._checked_at = seen, checked_at
         if write.goes_live:
-            self.read_first()
+            self.require_reading()
         shown = self.shown = write.shown(seen)
         self.update(
             facts=shown.facts,
             intro=shown.intro,
             after=shown.after,
             blocked=shown.blocked,
-            typed=shown.typed,
-            why_typed=shown.why_typed,
+            word=shown.typed,
+            word_reason=shown.why_typed,
         )
         self._say_age()
 
@@ -141,7 +141,7 @@ class CheckedDialog(Confirm, Generic[Seen]):
             self.update(foot=f"checked {age} · r check again")
 
     def confirm(self) -> None:
-        if self._answered or self._seen is None:
+        if self._is_answered or self._seen is None:
             return
         if _since(self._checked_at) > FRESH_SECONDS:
             # What was shown may not hold any more: look again, and go on only if it is still the same.
@@ -166,9 +166,9 @@ class CheckedDialog(Confirm, Generic[Seen]):
 
     def _go(self, seen: Seen) -> None:
         stack = self.app.screen_stack
-        if self._answered or self not in stack:
+        if self._is_answered or self not in stack:
             return  # it was closed while it was looked again
-        self._answered = True
+        self._is_answered = True
         self._octavo.background(self._send(seen, stack[stack.index(self) - 1]))
         self.dismiss(Confirmed())
 

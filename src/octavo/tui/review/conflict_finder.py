@@ -20,7 +20,7 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging import conflict_prediction
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.page_trees import leading_heading
@@ -72,7 +72,7 @@ class ConflictedPage:
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
         """The conflicts in order, each with the name that a choice for it is kept under."""
-        return [(self.named(name), conflict) for name, conflict in self.merged.named]
+        return [(self.named(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def named(self, name: str) -> str:
         """Return the name that a choice for a conflict is kept under."""
@@ -108,9 +108,9 @@ class ConflictedPage:
 
     def text(self, choices: Mapping[str, Choice], name: str) -> str:
         """Return the text with the choices made, other conflicts between marks. It is shown, and it is sent."""
-        own = {key: choices[self.named(key)] for key, _ in self.merged.named if self.named(key) in choices}
+        own = {key: choices[self.named(key)] for key, _ in self.merged.named_conflicts if self.named(key) in choices}
         if self.fields and own:
-            first = self.merged.named[0][0]
+            first = self.merged.named_conflicts[0][0]
             own = {key: Choice("own") if key == first else choice for key, choice in own.items()}
         return self.merged.text(own, request=name)
 
@@ -301,16 +301,16 @@ class _Reading:
                 return None
             place = _ref(self.at, self.met.main) if self.met is not None else _main_of(self.at)
             main = await self._text(place, page.id) if place is not None else None
-            return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked, now), now, main=main)
+            return ConflictedPage(page.id, page.title, await asyncio.to_thread(read_marked_page, now), now, main=main)
         places = [_ref(self.at, each) for each in (self.met.base, self.met.main, self.met.mine)]
         base, main, mine = await asyncio.gather(*(self._text(place, page.id) for place in places))
         merged = await asyncio.to_thread(merge, base, main, mine)
-        if deleted := [each for _, each in merged.named if each.base and each.main is None]:
+        if deleted := [each for _, each in merged.named_conflicts if each.base and each.main is None]:
             await asyncio.to_thread(_find_moved, deleted, await self._pages_of_main(page.id))
-        targets = {each.page_of_base_text for _, each in merged.named if each.page_of_base_text}
+        targets = {each.base_text_page for _, each in merged.named_conflicts if each.base_text_page}
         titles = {each: self._title_in_main(each) for each in targets}
         if not marks:
-            if not merged.named or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
+            if not merged.named_conflicts or not _is_unmarked_merge(now, merged, (main, mine), is_told=is_told):
                 return None
             return ConflictedPage(page.id, page.title, merged, now, is_unmarked=True, main=main, page_titles=titles)
         # Where the headings are the titles, the conflict of the headings decides the title.
@@ -376,7 +376,7 @@ def _find_moved(deleted: Iterable[Conflict], pages: Mapping[str, str]) -> None:
         found = {page: sum(block.key in keys for block in blocks[1:]) for page, keys in there.items()}
         best = max(found, key=found.__getitem__, default=None)
         if best is not None and found[best] > 0 and 2 * found[best] >= len(blocks) - 1:
-            conflict.page_of_base_text = best
+            conflict.base_text_page = best
 
 
 def _main_of(at: ChangeRequestRef | SpaceRef) -> ContentRef | None:
@@ -396,12 +396,12 @@ def _field_lines(text: str, mark: ConflictMarkers) -> tuple[str, str] | None:
 
 def _read(now: str, merged: MergedPage, label: str) -> MergedPage:
     """Return the page as the merge made it, or as its marks say if it was edited since."""
-    return merged if merged.text(request=label) == now else read_marked(now, merged)
+    return merged if merged.text(request=label) == now else read_marked_page(now, merged)
 
 
 def _is_unmarked_merge(now: str, merged: MergedPage, sides: tuple[str, str], *, is_told: bool) -> bool:
     """Return whether a text without marks is what came of a merge, and nothing that a person wrote since."""
     if not merged.conflicts:
         return now == merged.text()
-    outcomes = [*sides, merged.decided("main"), merged.decided("request")]
+    outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]
     return is_told and now.split() in [text.split() for text in outcomes]

@@ -38,10 +38,10 @@ from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Heading, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Heading, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 _OTHERS = Heading("OTHER CONFLICTS", "")
@@ -121,7 +121,7 @@ class ConflictsScreen(View):
         self._is_sending = False
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ConflictedPage | TreeConflict] = Rows(
+        rows: RowList[ConflictedPage | TreeConflict] = RowList(
             lambda item: row_of(item, self._choices.all),
             key=_key_of,
             groups=lambda each: (_PAGES,) if isinstance(each, ConflictedPage) else (_OTHERS,),
@@ -138,8 +138,8 @@ class ConflictsScreen(View):
             yield ThreeWayView(ascii=self.shell.settings.ascii, id="three-way")
 
     @property
-    def rows(self) -> Rows[ConflictedPage | TreeConflict]:
-        return self.query_one("#conflicts", Rows)
+    def rows(self) -> RowList[ConflictedPage | TreeConflict]:
+        return self.query_one("#conflicts", RowList)
 
     @property
     def view(self) -> ThreeWayView:
@@ -178,11 +178,11 @@ class ConflictsScreen(View):
     def _item(self) -> ConflictedPage | TreeConflict | None:
         return self.rows.item if is_whole(self) else None
 
-    @on(Lines.Highlighted, "#conflicts")
+    @on(LineList.Highlighted, "#conflicts")
     def _other_item(self) -> None:
         self._show()
 
-    @on(Lines.Chosen, "#conflicts")
+    @on(LineList.Opened, "#conflicts")
     def _chosen(self) -> None:
         self.view.focus()
 
@@ -350,14 +350,14 @@ class ConflictsScreen(View):
     def why_not_follow(self) -> str | None:
         """Return why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._conflict
-        if conflict is None or conflict.page_of_base_text is None:
+        if conflict is None or conflict.base_text_page is None:
             return "This text was not moved to another page in main."
         return None
 
     def follow_text(self) -> None:
         """Open the page of main that has the text now."""
-        if (conflict := self._conflict) is not None and conflict.page_of_base_text is not None:
-            self.shell.go(ToPage(self.source.space.space_id, conflict.page_of_base_text))
+        if (conflict := self._conflict) is not None and conflict.base_text_page is not None:
+            self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
         """Return why no page can be previewed, in a sentence. None if it can."""

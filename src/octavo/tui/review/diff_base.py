@@ -341,7 +341,7 @@ class Comparison:
         base = "main before the merge" if merged else "the revision of main that this change request is based on"
         choices: list[Choice[Base]] = [
             Choice("base", "Base", detail=base),
-            Choice("review", "Your last review", detail="the revision that you reviewed last", off=off,
+            Choice("review", "Your last review", detail="the revision that you reviewed last", disabled_reason=off,
                    right=short_age(review.created_at) if review else ""),
             Choice("main", "Main", detail="the current content of main"),
         ]  # fmt: skip
@@ -351,7 +351,7 @@ class Comparison:
                 self._base, self._is_other_base = base, True
                 self._find_changes()
 
-        self._view.app.push_screen(Picker("Compare with", choices, now=self._base), chosen)
+        self._view.app.push_screen(Picker("Compare with", choices, initial=self._base), chosen)
 
 
 async def read(live: Live, at: ContentRef) -> Revision:

@@ -15,9 +15,9 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments import held_comments
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Column, Row, Rows
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Column, Row, RowList
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural, short_age
 
@@ -44,7 +44,7 @@ HELD: Commands[OutboxEntry] = Commands(
             run=held_comments.drop_held,
         ),
     ),
-    nothing=_NOTHING,
+    no_target=_NOTHING,
     find=lambda dialog: dialog.rows.item,
 )
 """The commands on a pending comment."""
@@ -84,21 +84,21 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: Rows[OutboxEntry] = Rows(
+        rows: RowList[OutboxEntry] = RowList(
             self._draw,
             key=lambda entry: entry.id,
-            columns=(Column("", 22), Column("", least=20), Column("", 6, right=True, drop=1)),
+            columns=(Column("", 22), Column("", min_width=20), Column("", 6, right=True, drop_order=1)),
             empty="No pending comments.",
             id="held",
         )
-        with Frame():
+        with DialogFrame():
             yield rows
             with VerticalScroll(id="words", can_focus=False):
                 yield Static()
 
     @property
-    def rows(self) -> Rows[OutboxEntry]:
-        return self.query_one("#held", Rows)
+    def rows(self) -> RowList[OutboxEntry]:
+        return self.query_one("#held", RowList)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
@@ -109,7 +109,9 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         if not self.shell.has_session:
             return  # the session ended meanwhile
         held = self.shell.session.outbox.pending_comments(self._at)
-        self.query_one(Frame).name_it(f"{plural(len(held), 'pending comment')} in your review of {self._of}")
+        self.query_one(DialogFrame).set_border_texts(
+            f"{plural(len(held), 'pending comment')} in your review of {self._of}"
+        )
         self.rows.show(held)
         self._show_words()
 
@@ -117,13 +119,13 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         words = " ".join(entry.facts.text.split())
         return Row(cells=(held_comments.named(entry, self._titles), words, short_age(entry.created_at)))
 
-    @on(Lines.Highlighted)
+    @on(LineList.Highlighted)
     def _show_words(self) -> None:
         entry = self.rows.item
         self.query_one("#words Static", Static).update(safe(entry.facts.text if entry is not None else ""))
         self.refresh_bindings()
 
-    @on(Lines.Chosen)
+    @on(LineList.Opened)
     def _chosen(self) -> None:
         if self.rows.item is not None:
             self.dismiss(self.rows.item)

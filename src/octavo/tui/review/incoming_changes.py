@@ -20,8 +20,8 @@ from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pa
 from octavo.tui.review.diff_cache import Comparisons, Sides
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.row_list import Row, Rows
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural
 
@@ -64,7 +64,7 @@ class IncomingChanges(View):
         self._pages = changed_pages(changes)
 
     def body(self) -> Iterable[Widget]:
-        rows: Rows[ChangedPage] = Rows(
+        rows: RowList[ChangedPage] = RowList(
             self._row, key=lambda page: page.key, search=lambda page: page.title, empty="No changes.", id="incoming"
         )
         yield Static(self._head(), id="head")
@@ -74,8 +74,8 @@ class IncomingChanges(View):
             yield DiffView(ascii=self.shell.settings.ascii, id="diff")
 
     @property
-    def rows(self) -> Rows[ChangedPage]:
-        return self.query_one("#incoming", Rows)
+    def rows(self) -> RowList[ChangedPage]:
+        return self.query_one("#incoming", RowList)
 
     @property
     def view(self) -> DiffView:
@@ -115,7 +115,7 @@ class IncomingChanges(View):
         conflicts = Content.styled("conflicts", "$warning") if page.key in self._conflicting else Content()
         return Row(text=text, right=conflicts)
 
-    @on(Lines.Highlighted, "#incoming")
+    @on(LineList.Highlighted, "#incoming")
     def _show(self) -> None:
         page = self.rows.item
         facts = []
@@ -130,7 +130,7 @@ class IncomingChanges(View):
         elif page is not None:
             self.view.state.fail(f"{page.title} has no text to compare", in_words(page))
 
-    @on(Lines.Chosen, "#incoming")
+    @on(LineList.Opened, "#incoming")
     def _chosen(self) -> None:
         self.view.focus()
 

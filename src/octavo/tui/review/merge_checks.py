@@ -25,7 +25,7 @@ from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.tui.review import merge_effects, merge_rule_facts
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict

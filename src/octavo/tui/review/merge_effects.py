@@ -24,7 +24,7 @@ from octavo.data.live import Live
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 T = TypeVar("T")
 
@@ -134,8 +134,8 @@ def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
     for page_id, of_page in found.items():
         targets = LinkTargets(ground, page_id)
         for usage in of_page:
-            if usage.kind == "address" and is_broken(page_id, targets.resolve(usage.says)):
-                said.append(f"{ground.pages[page_id].title} → {usage.says}")
+            if usage.kind == "address" and is_broken(page_id, targets.resolve(usage.target)):
+                said.append(f"{ground.pages[page_id].title} → {usage.target}")
     return list(dict.fromkeys(said))
 
 

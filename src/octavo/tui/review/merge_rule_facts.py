@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from octavo.api.safety import line
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 
 def facts(rules: MergeRules, case: MergeCandidate) -> Iterator[Fact]:

@@ -10,7 +10,7 @@ from octavo.api.errors import ApiError
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.merging.marked_page import read_marked
+from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.review.conflict_choices import Choices
@@ -85,9 +85,9 @@ class OwnConflictsScreen(ConflictsScreen):
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CONFLICT.only("main", "this", "both")
-        .changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")
-        .changed("this", title="Use yours", help="Use your version, or clear this choice")
-        .changed("both", help="Use both versions (theirs first), or clear this choice"),
+        .with_changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")
+        .with_changed("this", title="Use yours", help="Use your version, or clear this choice")
+        .with_changed("both", help="Use both versions (theirs first), or clear this choice"),
     )
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
@@ -96,7 +96,7 @@ class OwnConflictsScreen(ConflictsScreen):
 
 def _merged(marked: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
     """The page of a draft with marks in it, with what both sides come from as far as that is known."""
-    found = read_marked(marked)
+    found = read_marked_page(marked)
     if before is None or theirs is None:
         return found
-    return read_marked(marked, merge(before.text, theirs.text, found.decided("request")))
+    return read_marked_page(marked, merge(before.text, theirs.text, found.text_with_choice("request")))

@@ -17,7 +17,7 @@ from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
 from octavo.documents.diff_model import Diff
-from octavo.documents.suggestions import block_source, suggestions
+from octavo.documents.suggestions import block_source, find_suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_discussion import PageDiscussion
 from octavo.tui.comments.thread_anchoring import BothSides
@@ -192,7 +192,7 @@ class PageDiff:
 
     def _suggesting(self) -> list[Comment]:
         """Return the open threads of the page that have a suggested change."""
-        return [each for each in self._page_threads() if each.is_open and suggestions(each.body.text)]
+        return [each for each in self._page_threads() if each.is_open and find_suggestions(each.body.text)]
 
     def why_not_apply(self) -> str | None:
         """Return why the suggestions cannot be applied to the page. None if they can."""

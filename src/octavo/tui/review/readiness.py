@@ -47,7 +47,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
     """Offer to mark a draft as ready when a review is requested: reviewers look at change requests that are ready."""
     if about.status != "draft" or not app.session.live.has_draft_status:
         return
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -55,7 +55,7 @@ def offer(app: Shell, about: ChangeRequest) -> None:
 
     said = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Mark #{about.number} {about.title} as ready for review?",
             verb="Mark as ready",
             cancel="Keep as draft",
@@ -120,7 +120,7 @@ def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReq
 
 def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
     """Ask whether to archive a change request, or to reopen an archived one."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     archived = change_request.status == "archived"
     verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
@@ -139,4 +139,6 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
         if archived
         else "The change request will move to the “Archived” tab. You can reopen the change request there."
     )
-    app.push_screen(Confirm(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided)
+    app.push_screen(
+        ConfirmDialog(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=said), decided
+    )

@@ -85,7 +85,7 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         apply_markdown_edit,
         document_to_markdown,
     )  # lazy: the markdown reader, rarely needed
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     change_request, at = request.about, request.at
     place = f"{at.space_id} {at.change_request_id}"
@@ -99,8 +99,8 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         given: dict[str, Any] = {}
         if answer.text != change_request.subject:
             given["subject"] = answer.text
-        if text is not None and answer.also != text.strip():
-            given["description"] = apply_markdown_edit(change_request.description, answer.also)
+        if text is not None and answer.second_text != text.strip():
+            given["description"] = apply_markdown_edit(change_request.description, answer.second_text)
         if given:
             drafts = (subject, description) if text is not None else (subject,)
             _send_description(app, request, given, drafts)
@@ -110,22 +110,22 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         description.text,
         lines=6,
         placeholder="optional: explain why you are making this change",
-        keep=description.keep,
-        keep_now=description.keep_now,
+        save_draft=description.keep,
+        save_draft_now=description.keep_now,
     )
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Edit the details of #{change_request.number}",
         verb="Save",
         intro="" if text is not None else _NO_MARKDOWN,
         field=Field(
             "Subject",
             subject.text,
-            required=_REQUIRED,
+            required_error=_REQUIRED,
             max_length=_MAX_SUBJECT,
-            keep=subject.keep,
-            keep_now=subject.keep_now,
+            save_draft=subject.keep,
+            save_draft_now=subject.keep_now,
         ),
-        also=also if text is not None else None,
+        second_field=also if text is not None else None,
     )
     app.push_screen(dialog, decided)
 
@@ -175,7 +175,7 @@ CHANGE: Commands[RequestAtHand] = Commands(
                 writes=True, run=review_requests.choose_reviewers, why_not=takes("edit", *UNDECIDED)),
         Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
                 writes=True, run=lambda app, request: readiness.mark(app, request.together),
-                why_not=lambda app, request: readiness.why_not(app, request.together), called=_called_ready),
+                why_not=lambda app, request: readiness.why_not(app, request.together), title_now=_called_ready),
         Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
                 writes=True, applies=verdicts.awaits_others,
                 run=lambda app, request: verdicts.review(app, request, "approved"), why_not=of_one(verdicts.may_not_review)),
@@ -199,7 +199,7 @@ CHANGE: Commands[RequestAtHand] = Commands(
                 writes=True, run=comment_on_whole, why_not=may_not_comment_on_whole),
     ),
     context="change requests",
-    nothing="Select a change request first.",
+    no_target="Select a change request first.",
     find=lambda view: view.request_at_hand,
 )  # fmt: skip
 """The commands on the selected change requests."""
@@ -227,17 +227,22 @@ def _start(app: Shell, space: SpaceRef) -> None:
 
 
 def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     field = Field(
-        "Subject", draft.text, required=_REQUIRED, max_length=_MAX_SUBJECT, keep=draft.keep, keep_now=draft.keep_now
+        "Subject",
+        draft.text,
+        required_error=_REQUIRED,
+        max_length=_MAX_SUBJECT,
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
     )
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             use(answer.text)
 
-    app.push_screen(Confirm(title, verb=verb, field=field), decided)
+    app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
 
 
 def _space_to_start_in(view: Any) -> SpaceRef | None:
@@ -258,7 +263,7 @@ NEW_CHANGE: Commands[SpaceRef] = Commands(
                 writes=True, run=_start, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
     ),
     context="change requests",
-    nothing="Open a space first. Every change request belongs to a space.",
+    no_target="Open a space first. Every change request belongs to a space.",
     find=_space_to_start_in,
 )  # fmt: skip
 """Starting a change request in the space at hand."""

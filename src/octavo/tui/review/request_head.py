@@ -21,7 +21,7 @@ from octavo.tui.review.diff_base import Comparison
 from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 
 MOST_REVISIONS = 5
 """Earlier revisions that were reviewed and are looked into for what changed since."""

@@ -20,7 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, PRESS_L, name, sign
 from octavo.tui.review.status_summary import Fact, RequestStatus, merged_by
-from octavo.tui.widgets.changing_text import ChangingText
+from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ class Summary(VerticalScroll, can_focus=False):
             Content.styled(f"{author} · {long_age(about.updated_at)} · {about.status}", "$octavo-muted"),
             Content(""),
         ]
-        if about.about:
-            lines += [Content(about.about), Content("")]
+        if about.description_text:
+            lines += [Content(about.description_text), Content("")]
         stands = self._stands(about)
         against: list[Content] = []
         if about.status == "merged":

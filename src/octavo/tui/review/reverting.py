@@ -129,13 +129,13 @@ def _ask_page(app: Shell, back: RevertedRange, here: ChangeAtHand) -> None:
 
 
 def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, change: ContentEdit) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.background(_put_back(app, back, change))
 
-    app.push_screen(Confirm(title, verb="Revert", intro=intro, after=after), decided)
+    app.push_screen(ConfirmDialog(title, verb="Revert", intro=intro, after=after), decided)
 
 
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
@@ -155,7 +155,7 @@ TAKING_BACK: Commands[ChangeAtHand] = Commands(
                 writes=True, run=_take_back, why_not=_why_not_taken_back),
     ),
     context="change request",
-    nothing="Select a changed page first.",
+    no_target="Select a changed page first.",
     find=lambda view: view.change_at_hand,
 )  # fmt: skip
 """The command that reverts the selected change."""

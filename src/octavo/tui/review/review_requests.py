@@ -141,6 +141,8 @@ def choices_of(
         detail = label(role) if role else ""
         if user.id in said and user.id not in asked:
             detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
-        found.append(Choice(user.id, user.name, detail, right, off=off))
+        found.append(Choice(user.id, user.name, detail, right, disabled_reason=off))
     order = {each: place for place, each in enumerate([*asked, *said, *recent])}
-    return sorted(found, key=lambda each: (bool(each.off), order.get(each.value, len(order)), fold(each.title)))
+    return sorted(
+        found, key=lambda each: (bool(each.disabled_reason), order.get(each.value, len(order)), fold(each.title))
+    )

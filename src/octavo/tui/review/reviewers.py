@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from textual.content import Content
 
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.row_list import Row
 
@@ -37,16 +37,16 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         super().__init__(title, people, empty="No one can review this change request.")
         self._asked, self._wanted = asked, set(asked)
 
-    def draw(self, found: Found[str]) -> Row:
+    def draw(self, found: MatchedChoice[str]) -> Row:
         row = super().draw(found)
         tick = "[x] " if found.choice.value in self._wanted else "[ ] "
         return Row(Content.assemble((tick, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
-    def answers(self, query: str) -> list[Found[str]]:
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
         # People who cannot review come last.
-        return sorted(super().answers(query), key=lambda found: bool(found.choice.off))
+        return sorted(super().find_matches(query), key=lambda found: bool(found.choice.disabled_reason))
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self._wanted ^= {choice.value}
         self.rows.redraw()
 

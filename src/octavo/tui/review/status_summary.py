@@ -258,6 +258,6 @@ def reviewers(
     if others:
         said = ", ".join(dict.fromkeys(others))
         parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), said))
-    if about.about:
-        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), about.about))
+    if about.description_text:
+        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), about.description_text))
     return Content("\n\n").join(parts)

@@ -253,7 +253,7 @@ _NO_PAGE = {
 
 def _place(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
     """Return the page above, and the position among the pages there."""
-    above, siblings = tree.above(page_id), tree.siblings(page_id)
+    above, siblings = tree.parent_of(page_id), tree.siblings(page_id)
     return above, next(index for index, page in enumerate(siblings) if page.id == page_id)
 
 

@@ -15,7 +15,7 @@ from octavo.tui.review.request_at_hand import RequestAtHand, may_not
 from octavo.tui.shell.permissions import why_no_editing
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.review.merge_reversal import Plan

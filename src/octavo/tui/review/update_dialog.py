@@ -18,7 +18,7 @@ from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
 from octavo.tui.review.readiness import offer_to_archive
-from octavo.tui.widgets.fact_list import Fact
+from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.data.live import Live

@@ -61,7 +61,7 @@ def _open_conflicts(
 async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
     """Create a change request for the conflicts that a merge left in main, if it left any."""
     from octavo.tui.review.conflict_finder import look
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     merged, space, live = request.about, request.at.space, app.session.live
     if merged.revision_merged is None:
@@ -89,7 +89,7 @@ async def _resolve_merged(app: Shell, request: RequestAtHand) -> None:
             app.background(_start(app, request, subject))
 
     said = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
-    app.push_screen(Confirm(f"{subject}?", verb="Create", intro=said), decided)
+    app.push_screen(ConfirmDialog(f"{subject}?", verb="Create", intro=said), decided)
 
 
 async def _begun(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:

@@ -88,7 +88,7 @@ def withdraw(app: Shell, request: RequestAtHand) -> None:
 async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
     from octavo.data.queries import reviews_of
     from octavo.data.writes.change_request_writes import withdraw_review_by_request
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     at, name, live = request.at, request.name, app.session.live
     try:
@@ -112,14 +112,14 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
     given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
     again = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
     after = f"Your review will be marked as outdated. Others can still see the review and its comments.{again}"
-    dialog = Confirm(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
+    dialog = ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=given_as, after=after)
     app.push_screen(dialog, decided)
 
 
 def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     """Ask for the comment of a review, and submit the review with its pending comments."""
     from octavo.tui.comments.held_comments import told
-    from octavo.tui.widgets.confirm import Confirm, Field
+    from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
     change_request, at, name = request.about, request.at, request.name
     approves, held = status == "approved", held_for(app, request)
@@ -129,11 +129,11 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         draft.text,
         lines=4,
         placeholder="optional" if approves or held else "",
-        required="" if approves or held else "Describe what needs to change.",
-        keep=draft.keep,
-        keep_now=draft.keep_now,
+        required_error="" if approves or held else "Describe what needs to change.",
+        save_draft=draft.keep,
+        save_draft_now=draft.keep_now,
     )
-    dialog = Confirm(
+    dialog = ConfirmDialog(
         f"Approve {name} {change_request.title}?" if approves
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",

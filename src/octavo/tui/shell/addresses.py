@@ -68,7 +68,7 @@ ADDRESS: Commands[Named] = Commands(
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", run=_open, why_not=_why_no_address, shown=False),
     ),
     context="selected item",
-    nothing="First, select an item that has a title and a link.",
+    no_target="First, select an item that has a title and a link.",
     find=lambda view: _named(view.things_at_hand),
 )  # fmt: skip
 """What can be done in a view with the first of the things at hand, where it has a name and an address."""

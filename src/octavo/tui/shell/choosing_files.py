@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from octavo.data.writes import uploads
 from octavo.data.writes.uploads import NotSendable
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -33,9 +33,11 @@ def ask_for_file(
         if answer is not None:
             app.background(_look(app, title, kind, then, answer.text))
 
-    field = Field("Path (press tab to complete)", begin, required="Enter the path to a file.", is_path=True)
+    field = Field("Path (press tab to complete)", begin, required_error="Enter the path to a file.", is_path=True)
     about = _ABOUT.get(kind, "")
-    app.push_screen(Confirm(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided)
+    app.push_screen(
+        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=about, after=trouble, field=field), decided
+    )
 
 
 async def _look(app: Shell, title: str, kind: str, then: Callable[[str], None], written: str) -> None:

@@ -21,7 +21,7 @@ from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe
 from octavo.tui.shell.file_facts import size_in_words
 from octavo.tui.shell.page_queries import page_as_written, text_of
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
@@ -173,14 +173,14 @@ def ask_where(app: Shell, export: Export, *, written: str = "", trouble: str = "
     name = safe_name(export.name)
     where = written or short_path(_folder(app) / name)
     label = "Save to a new folder" if export.files else "Save to a file or folder"
-    field = Field(label, where, required="Enter a path.", is_path=True)
+    field = Field(label, where, required_error="Enter a path.", is_path=True)
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             _begin(app, export, answer.text)
 
     app.push_screen(
-        Confirm(f"Save {export.what}?", verb="Save", intro=export.intro, after=trouble, field=field), decided
+        ConfirmDialog(f"Save {export.what}?", verb="Save", intro=export.intro, after=trouble, field=field), decided
     )
 
 
@@ -192,7 +192,7 @@ def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
             ask_where(app, export, written=short_path(path))
 
     intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
-    app.push_screen(Confirm("Replace the file?", verb="Replace", intro=intro), decided)
+    app.push_screen(ConfirmDialog("Replace the file?", verb="Replace", intro=intro), decided)
 
 
 def _begin(app: Shell, export: Export, written: str, *, replace: bool = False) -> None:

@@ -62,8 +62,8 @@ class InfoScreen(Chooser[str | None, str]):
         for command in active_commands(self._below):
             if command.reason:
                 name = f"{command.key}  {command.title}"
-                found.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", off=command.reason))
+                found.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", disabled_reason=command.reason))
         return found
 
-    def take(self, choice: Choice[str]) -> None:
+    def accept(self, choice: Choice[str]) -> None:
         self.dismiss(choice.value)

@@ -16,7 +16,7 @@ from octavo.api.labels import field_label, label
 from octavo.api.operation import Model, Urls
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
-from octavo.api.text import Known
+from octavo.api.text import KnownValues
 from octavo.api.users import User
 from octavo.tui.widgets.wording import long_age
 
@@ -120,7 +120,7 @@ def is_coded(model: type[Model], name: str) -> bool:
     waiting: list[object] = [*info.metadata, info.annotation]
     while waiting:
         each = waiting.pop()
-        if isinstance(each, Known):
+        if isinstance(each, KnownValues):
             return True
         waiting += get_args(each)
     return False

@@ -14,9 +14,9 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
-from octavo.tui.widgets.row_list import Rows
-from octavo.tui.widgets.section_tabs import Section, Sections
-from octavo.tui.widgets.wording import in_a_line
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import as_clause
 
 T = TypeVar("T")
 
@@ -116,16 +116,16 @@ class ListView(View, Generic[T]):
     KEPT_ORDER: ClassVar[str] = ""
     """Under which name that choice is kept."""
 
-    rows: Rows[T]
-    sections: Sections
+    rows: RowList[T]
+    sections: SectionTabs
     preview: Preview
 
     def list_beside(
-        self, rows: Rows[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
+        self, rows: RowList[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
     ) -> Iterable[Widget]:
         """The widgets: the list with what is beside it, under `sections` with one of them, or the first, to begin with."""
         self.rows, self.preview = rows, Preview(self, rows, beside)
-        self.sections = Sections(sections, begin or (sections[0].key if sections else ""))
+        self.sections = SectionTabs(sections, begin or (sections[0].key if sections else ""))
         if sections:
             yield self.sections
         with Horizontal():
@@ -136,7 +136,7 @@ class ListView(View, Generic[T]):
     @property
     def ticked(self) -> list[T]:
         """Those that are ticked, in the order of the list."""
-        return self.rows.ticks.items
+        return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
         """Return why a command cannot run now. While the list is loading, it is because of that."""
@@ -154,7 +154,7 @@ class ListView(View, Generic[T]):
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
         if answer.error is not None:
-            self.rows.state.fail(f"Could not load {in_a_line(what)}", str(answer.error))
+            self.rows.state.fail(f"Could not load {as_clause(what)}", str(answer.error))
 
     # In what order
 
@@ -176,7 +176,7 @@ class ListView(View, Generic[T]):
                 self.draw_list()
 
         choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]
-        self.app.push_screen(Picker(title, choices, now=self.order), chosen)
+        self.app.push_screen(Picker(title, choices, initial=self.order), chosen)
 
     def go_up(self) -> bool:
         """From beside the list to the list."""
@@ -197,8 +197,8 @@ SECTIONS: Commands[ListView[Any]] = Commands(
     "list",
     (
         Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
-                run=lambda _, view: view.sections.go(-1)),
-        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.go(1)),
+                run=lambda _, view: view.sections.switch(-1)),
+        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.switch(1)),
     ),
     find=lambda view: view,
 )  # fmt: skip

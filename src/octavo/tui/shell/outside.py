@@ -28,7 +28,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
     `words` are those of the link. `trouble` says why it could not be opened: then it can only be copied.
     """
     from octavo.tui.terminal import browser, clipboard
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     target = links.external_target(url)
     if not isinstance(target, links.ToUrl):
@@ -62,7 +62,7 @@ def open_outside(app: Shell, url: str, *, words: str = "", trouble: str = "") ->
         verb, said = "Copy link", [f"{found.sentence} Copy the link instead.", *said]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, said))
-    app.push_screen(Confirm(title, verb=verb, intro=_address(target), after=after), decided)
+    app.push_screen(ConfirmDialog(title, verb=verb, intro=_address(target), after=after), decided)
 
 
 def address_of_page(page: Page | None) -> str:

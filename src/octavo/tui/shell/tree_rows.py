@@ -12,7 +12,7 @@ from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Block
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.tui.shell.left_unsent import mark
 from octavo.tui.widgets.tree import Node
 
@@ -41,7 +41,7 @@ def space_nodes(
             Node(
                 each.id,
                 each.title or "Untitled",
-                sign=sign_of(each.emoji),
+                sign=to_emoji(each.emoji),
                 count=each.comments,
                 right=kept.get(each.id, ""),
                 dim=each.edit_mode == "locked",
@@ -71,9 +71,9 @@ def page_nodes(
             page_nodes(page.pages, counts, unsent),
             kind="page" if page.type == "document" else page.type,
             count=counts.get(page.id, 0),
-            sign=sign_of(page.emoji),
+            sign=to_emoji(page.emoji),
             right=mark(unsent[page.id]) if page.id in unsent else "",
-            tight=mark(unsent[page.id], tight=True) if page.id in unsent else "",
+            short_right=mark(unsent[page.id], tight=True) if page.id in unsent else "",
             dim=page.hidden,
             path=page.path or "",
         )

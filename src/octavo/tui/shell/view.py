@@ -23,14 +23,14 @@ from octavo.tui.shell.frame import StatusBar, TopBar, TourStrip
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.line_list import Lines
+from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.section_tabs import Sections
+from octavo.tui.widgets.section_tabs import SectionTabs
 from octavo.tui.widgets.wording import long_age, offline_since, plural
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.row_list import Rows
+    from octavo.tui.widgets.row_list import RowList
     from octavo.tui.widgets.tree import Tree
 
 T = TypeVar("T")
@@ -163,21 +163,21 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     return replace(snapshot, error=error)
 
 
-def report_missing_parts(rows: Rows[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
+def report_missing_parts(rows: RowList[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
     """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
     failed = [each.error for each in answers if each.error is not None]
-    if rows.extent.here and failed and all(isinstance(each, NotSent) for each in failed):
+    if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
         oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
         unread = sum(each.value is None for each in answers)
         more = f" · some {what} not loaded yet" if unread else ""
-        rows.state.is_from_before(f"{offline_since(oldest)}{more}")
+        rows.state.show_age(f"{offline_since(oldest)}{more}")
     elif failed:
         more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
         rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
     elif any(each.value is None for each in answers):
         rows.state.wait_for(what)
     else:
-        rows.state.lacks(sum(getattr(each.value, "unreadable", 0) for each in answers))
+        rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in answers))
 
 
 def is_covered(view: View, pane: Widget) -> bool:
@@ -191,7 +191,7 @@ def is_covered(view: View, pane: Widget) -> bool:
 
 def _pane_beside(view: View) -> Widget | None:
     """Nothing has the focus on a screen that has no parts yet, and keys come for it then too."""
-    pane = view.keys_go_on_to if isinstance(view.focused, Lines) else None
+    pane = view.keys_go_on_to if isinstance(view.focused, LineList) else None
     return None if pane is None or is_covered(view, pane) else pane
 
 
@@ -228,7 +228,7 @@ class View(HasCommands, Screen[None]):
         yield TourStrip()
         yield StatusBar()
         yield KeyBar()
-        yield Notices(self.shell.notices, clear=Sections)
+        yield Notices(self.shell.notices, uncovered=SectionTabs)
 
     @property
     def things_at_hand(self) -> Sequence[Model]:
@@ -288,7 +288,7 @@ class View(HasCommands, Screen[None]):
         if not self.go_up():
             self.shell.trail.leave_screen()
 
-    def show_nowhere(self, rows: Rows[Any] | Tree, what: str) -> bool:
+    def show_nowhere(self, rows: RowList[Any] | Tree, what: str) -> bool:
         """Say in a list why there is no organization to show anything of, or that it is asked for. False: there is one."""
         if self.shell.workspace.organization is not None:
             return False
@@ -310,7 +310,7 @@ class View(HasCommands, Screen[None]):
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
 
-    @on(Notices.UndoWanted)
+    @on(Notices.UndoRequested)
     def _undo(self) -> None:
         self.shell.undo()
 

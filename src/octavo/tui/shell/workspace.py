@@ -193,7 +193,7 @@ class Workspace:
         if said.next is not None:
             return
         open_ones = [each for each in said.items if each.is_open and not self._is_only_here(each.id)]
-        verdicts = sum(each.is_verdict for each in open_ones)
+        verdicts = sum(each.is_review for each in open_ones)
         undecided = [each for items in self._said_in.values() for each in items]
         counted = next((each.comments for each in undecided if each.id == change_request), counted)
         if counted is not None:  # some servers may not count them

@@ -1,4 +1,4 @@
-"""A button of one line: a word in brackets when it has focus."""
+"""A button of one line. Its label is in brackets while the button has the focus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUTTON: Commands[TextButton] = Commands(
 
 
 class TextButton(HasCommands, Widget, can_focus=True):
-    """Says what it does, and the key that does the same. `off` draws it dim."""
+    """A button that shows its label and the key for the same action. It is dimmed while `is_dimmed` is set."""
 
     CONTEXT: ClassVar[str] = "buttons"
     ALLOW_SELECT = False
@@ -40,9 +40,9 @@ class TextButton(HasCommands, Widget, can_focus=True):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (BUTTON,)
 
-    off = reactive(False, toggle_class="-off")
+    is_dimmed = reactive(False, toggle_class="-off")
     key = reactive("", layout=True)
-    words = reactive("", layout=True)
+    label = reactive("", layout=True)
 
     class Pressed(Message):
         """The button was pressed or clicked."""
@@ -55,13 +55,13 @@ class TextButton(HasCommands, Widget, can_focus=True):
         def control(self) -> TextButton:
             return self.button
 
-    def __init__(self, words: str, key: str = "", *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, label: str, key: str = "", *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self.words = words
+        self.label = label
         self.key = key
 
     def render(self) -> RenderResult:
-        words = safe(f"{self.words}  ({self.key})" if self.key else self.words)
+        words = safe(f"{self.label}  ({self.key})" if self.key else self.label)
         return Content("[ ") + words + Content(" ]") if self.has_focus else Content("  ") + words + Content("  ")
 
     def on_focus(self) -> None:
@@ -71,7 +71,7 @@ class TextButton(HasCommands, Widget, can_focus=True):
         self.refresh()
 
     def press(self) -> None:
-        """Tell that it was pressed."""
+        """Post `Pressed`."""
         self.post_message(self.Pressed(self))
 
     def on_click(self, event: Click) -> None:

@@ -1,4 +1,4 @@
-"""The command palette: every command and place of the app by name, those of the view below first, and the themes."""
+"""The command palette: every command, view and theme by name, the commands of the current view first."""
 
 from __future__ import annotations
 
@@ -9,64 +9,66 @@ from typing import Any, ClassVar
 from textual.content import Content
 from textual.screen import Screen
 
-from octavo.tui.widgets.chooser import Choice, Chooser, Found
-from octavo.tui.widgets.commands import ActiveCommand, by_relevance
-from octavo.tui.widgets.palette_words import WORDS
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
+from octavo.tui.widgets.commands import ActiveCommand, commands_by_relevance
+from octavo.tui.widgets.picker import ThemePicker
 from octavo.tui.widgets.row_list import Row
-from octavo.tui.widgets.theme_picker import ThemePicker
 
-_NOT_HERE = ("app.palette",)
-
-
-Value = ActiveCommand | Callable[[], object] | str
-"""A command of the screen below, what goes to another place, or the name of a theme."""
+_OMITTED = ("app.palette",)
 
 
-class PaletteScreen(Chooser[None, Value]):
-    """Lists the commands of the screen below, what is `elsewhere`, and the themes. Enter closes it and runs a command, goes
-    to another place, or keeps a theme. The theme under the cursor is tried on."""
+PaletteValue = ActiveCommand | Callable[[], object] | str
+"""A command of the current view, a function that opens another view, or the name of a theme."""
+
+
+class PaletteScreen(Chooser[None, PaletteValue]):
+    """A palette of the commands of the current view, the choices in `destinations`, and the themes. Enter runs the
+    command, opens the view, or keeps the theme. The theme under the cursor is previewed."""
 
     PLACEHOLDER: ClassVar[str] = "Type to filter"
-    COUNTED: ClassVar[str] = "command"
+    UNIT: ClassVar[str] = "command"
     FOOT: ClassVar[str] = "enter run"
-    EXPLAINS: ClassVar[bool] = True
+    SHOWS_EXPLANATION: ClassVar[bool] = True
 
-    def __init__(self, below: Screen[Any], themes: ThemePicker, elsewhere: Sequence[Choice[Value]] = ()) -> None:
+    def __init__(
+        self, view: Screen[Any], themes: ThemePicker, destinations: Sequence[Choice[PaletteValue]] = ()
+    ) -> None:
         super().__init__("Command palette")
-        self._below, self._themes, self._elsewhere = below, themes, elsewhere
+        self._view, self._themes, self._destinations = view, themes, destinations
 
-    def choices(self) -> Sequence[Choice[Value]]:
-        commands: list[Choice[Value]] = [
+    def choices(self) -> Sequence[Choice[PaletteValue]]:
+        commands: list[Choice[PaletteValue]] = [
             Choice(
                 command,
                 command.title,
                 detail=command.help if command.help != command.title else "",
                 right=command.key,
                 group=place,
-                off=command.reason or "",
-                words=WORDS.get(command.id, ""),
+                disabled_reason=command.reason or "",
+                synonyms=SYNONYMS.get(command.id, ""),
             )
-            for place, command in by_relevance(self._below)
-            if command.id not in _NOT_HERE
+            for place, command in commands_by_relevance(self._view)
+            if command.id not in _OMITTED
         ]
-        now = self._themes.before
-        themes: list[Choice[Value]] = [
-            Choice(name, f"Theme {name}", right="current" if name == now else "", group="THEMES")
+        current_theme = self._themes.chosen
+        themes: list[Choice[PaletteValue]] = [
+            Choice(name, f"Theme {name}", right="current" if name == current_theme else "", group="THEMES")
             for name in self._themes.names
         ]
-        return [*commands, *self._elsewhere, *themes]
+        return [*commands, *self._destinations, *themes]
 
-    def draw(self, found: Found[Value]) -> Row:
-        """Draw a command. Where a filter leaves out the headings, the row of a command of another view names that view."""
-        row, place = super().draw(found), found.choice.place
+    def draw(self, found: MatchedChoice[PaletteValue]) -> Row:
+        """Return the row of a choice. Search results have no headings, so the row of another view's command names that
+        view."""
+        row, place = super().draw(found), found.choice.view
         if found.match is None or not place:
             return row
         return replace(row, right=Content.assemble((f"  {place.capitalize()}  ", "$octavo-muted"), row.right))
 
-    def looked_at(self, choice: Choice[Value]) -> None:
-        self._themes.try_on(choice.value if isinstance(choice.value, str) else None)
+    def preview(self, choice: Choice[PaletteValue]) -> None:
+        self._themes.preview(choice.value if isinstance(choice.value, str) else None)
 
-    def take(self, choice: Choice[Value]) -> None:
+    def accept(self, choice: Choice[PaletteValue]) -> None:
         self._themes.keep(choice.value if isinstance(choice.value, str) else None)
         self.dismiss(None)
         if isinstance(choice.value, ActiveCommand):
@@ -74,6 +76,100 @@ class PaletteScreen(Chooser[None, Value]):
         elif not isinstance(choice.value, str):
             self.app.call_later(choice.value)
 
-    def close_empty(self) -> None:
+    def cancel(self) -> None:
         self._themes.keep(None)
-        super().close_empty()
+        super().cancel()
+
+
+SYNONYMS = {
+    "app.act_as": "act as impersonate role person user demo permissions",
+    "app.activity": "log requests outbox queue pending errors failed unsent network",
+    "app.help": "keys shortcuts keyboard cheat sheet manual",
+    "app.tour": "tutorial introduction onboarding demo getting started",
+    "app.topics": "manual documentation guide readme settings preferences configuration options changelog security",
+    "app.offline": "downloaded cache storage",
+    "app.organization": "switch workspace company account tenant",
+    "app.quit": "exit close leave end bye",
+    "app.search": "find look up global",
+    "app.server": "about api build release",
+    "app.suspend": "background shell terminal",
+    "app.theme": "colors colours dark mode light mode appearance preferences settings contrast",
+    "account.sign_in": "log in login token api key credentials",
+    "account.sign_out": "log out logout sign off",
+    "account.switch": "change user profile",
+    "view.inbox": "notifications home todo review requested mentions",
+    "view.content": "pages spaces documents docs read home",
+    "view.changes": "change requests pull requests pr merge requests drafts",
+    "view.comments": "threads discussions",
+    "view.sites": "published website domain",
+    "view.admin": "organization administration settings users management",
+    "view.refresh": "reload sync update fetch",
+    "view.info": "details properties id metadata permissions",
+    "write.undo": "revert take back",
+    "change.approve": "accept lgtm review",
+    "change.ask": "request changes reject decline review",
+    "change.archive": "close delete reopen",
+    "change.merge": "publish to main accept",
+    "change.new": "create branch pull request draft",
+    "change.ready": "draft ready for review",
+    "change.resolve": "merge conflicts",
+    "change.reviewers": "assign request review ask",
+    "change.subject": "rename title description",
+    "change.undo_merge": "revert rollback",
+    "change.update": "pull rebase sync from main",
+    "change.withdraw": "dismiss remove my review",
+    "change.compare_with": "diff versions base",
+    "change.export": "download patch",
+    "diff.layout": "split side by side unified",
+    "comments.resolve": "close resolve done",
+    "comments.reply": "answer respond",
+    "comments.react": "emoji reaction thumbs up",
+    "comments.new": "add thread discussion",
+    "inbox.snooze": "later remind mute",
+    "inbox.done": "archive dismiss mark as read",
+    "page.edit": "write change text editor markdown",
+    "page.insert": "add page create page",
+    "page.arrange": "rename page move page reorder hide",
+    "page.history": "versions revisions version history",
+    "page.export": "download pdf save as print",
+    "page.source": "raw markdown",
+    "page.backlinks": "references incoming links",
+    "space.access": "permissions roles share members",
+    "space.files": "images assets attachments uploads",
+    "space.links": "broken links check",
+    "space.keep_offline": "download airplane available",
+    "spaces.act": "import duplicate copy git sync repository github gitlab transfer",
+    "spaces.change": "space settings rename merge rules live edits",
+    "spaces.create": "new space add space create space new collection folder",
+    "spaces.delete": "remove space",
+    "spaces.restore": "trash bin undelete recover deleted",
+    "admin members": "users people accounts staff",
+    "admin members new": "add user add member people",
+    "admin teams": "groups",
+    "admin teams new": "add group create team",
+    "admin invite links new": "add user join",
+    "admin spaces": "permissions access who may merge",
+    "admin SAML providers": "sso single sign-on identity okta",
+    "admin SSO sign-in links": "sso domains",
+    "admin OpenAPI specifications": "swagger api reference",
+    "admin translations": "languages locale i18n",
+    "admin translations new": "add language translate",
+    "admin fonts": "typeface typography",
+    "admin fonts new": "upload typeface",
+    "admin subdomains": "custom domain hostname url",
+    "admin settings": "preferences organization name",
+    "sites sites": "websites docs portals",
+    "sites sites new": "create website add site",
+    "sites structure": "sections variants navigation",
+    "sites redirects": "moved url forward 301",
+    "sites share links": "private link secret url",
+    "sites share links new": "create private link",
+    "sites MCP servers": "ai agents tools assistant",
+    "sites adaptive schema": "visitor claims personalization adaptive content",
+    "sites conditions": "personalization visitors audience",
+    "sites members with access": "site permissions access",
+    "sites Publish": "go live make public",
+    "sites Unpublish": "take down offline private",
+}
+"""Synonyms by command id, or by view and table heading. After the heading, `new` is for adding an entry, other words
+for an action."""

@@ -1,20 +1,20 @@
-"""Commands as values: what a key does, what it is called and why it cannot act now, in one place; and all that is active.
+"""Key bindings as values: a `Command` has its keys, its title, its help, and the reason why it cannot run now.
 
-A `Command` is declared once, in a group for the kind of thing it is about, and serves every view that has such a thing:
+A command is declared once, in the group for one kind of target, and every view with such a target uses the group:
 
     THREAD = Commands("comments", (Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not), ...))
 
     class CommentsScreen(View):
-        COMMAND_GROUPS = (THREAD.about(lambda view: view.thread_target),)
+        COMMAND_GROUPS = (THREAD.for_target(lambda view: view.thread_target),)
 
-A view names its groups, each with the way from it to the thing. Textual's bindings are made of them; key bar, help, palette,
-key map and the help topic “keys” are read off the bindings. A place that has keys may also have:
+Textual's bindings are made from `COMMAND_GROUPS`. The key bar, the help, the command palette, and the help topic “keys”
+read these bindings. A widget, screen or app with commands may also define:
 
-- `CONTEXT`: what the help calls it, such as "page tree";
-- `HELP`: a sentence or two on what one does there;
-- `more_help`: what is to be said of what it shows now, wherever the focus is;
-- `KEYBAR`: ids of the commands its key bar begins with;
-- `typing_keys`: while all keys are typed into it, the keys that are not letters there, each with its label.
+- `CONTEXT`: its name in the help, such as "page tree";
+- `HELP`: one or two sentences about its use;
+- `more_help`: a sentence about its current content, shown wherever the focus is;
+- `KEYBAR`: ids of the commands that its key bar shows first;
+- `typing_keys`: while it takes all letters as text, the keys that still run commands, each with its label.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from textual.app import App
 from textual.binding import ActiveBinding, Binding
@@ -33,12 +33,12 @@ from textual.widget import Widget
 
 from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
+from octavo.tui.widgets.notices import NoticeBoard
 
-LISTS, MOVING = "LISTS", "NAVIGATION"
-"""Headings of the keys that every list has, and of the keys that move the cursor: the last two where all commands are
-listed."""
-STEPS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
-"""What nobody looks for by name: it comes after all there is to do."""
+LISTS, NAVIGATION = "LISTS", "NAVIGATION"
+"""Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
+CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
+"""Names of the commands that move the cursor. The help lists them last, because nobody searches for them."""
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
     "escape": "esc",
@@ -55,127 +55,95 @@ _KEY_NAMES = {
 }
 
 
-@runtime_checkable
-class Explains(Protocol):
-    """An app that says why a key cannot act."""
-
-    def explain(self, sentence: str) -> None:
-        """Say why something cannot be done."""
-
-
-@runtime_checkable
-class TellsWords(Protocol):
-    """An app that tells words from keys."""
-
-    @property
-    def words(self) -> Any:
-        """What is typed: `ignore` lets it do nothing until there is a pause."""
-
-
-@runtime_checkable
-class SendsWrites(Protocol):
-    """An app that may have been started without writing."""
-
-    @property
-    def why_no_writes(self) -> str:
-        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
-
-
-@runtime_checkable
-class HasTour(Protocol):
-    """An app that has a tour."""
-
-    def command_ran(self, id: str) -> None:
-        """Note that a command ran."""
-
-
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 _NO_KEY = "palette."
-"""Before the id of a command without a key: no terminal sends such a key."""
+"""Prefix of the pretended key of a command without keys. No terminal sends such a key."""
 
 
-def _can_be_done(app: Any, about: Any) -> str | None:
+def _no_reason(app: Any, target: Any) -> str | None:
     return None
 
 
-def _is_called(app: Any, about: Any) -> str | None:
+def _no_title(app: Any, target: Any) -> str | None:
     return None
 
 
-def _is_there(app: Any, about: Any) -> bool:
+def _always(app: Any, target: Any) -> bool:
     return True
 
 
-def _is_not_offered(app: Any, about: Any) -> bool:
+def _never(app: Any, target: Any) -> bool:
     return False
 
 
 @dataclass(frozen=True)
 class Command(Generic[T]):
-    """Something that can be done with a thing of one kind. Its functions get the app and that thing."""
+    """Something a user can do with a target of one kind. Each function gets the app and the target."""
 
     name: str
-    """Its id is this behind the name of its group: `comments.resolve`."""
+    """Last part of the id, after the name of the group: `resolve` in `comments.resolve`."""
     keys: str
-    """Empty: it has none, and is done from the palette."""
+    """Keys separated by commas. Empty: the command is in the command palette only."""
     title: str
-    """Its name in the key bar and the palette."""
+    """Label in the key bar and in the command palette."""
     help: str
-    """The sentence that explains it."""
+    """Sentence that explains the command."""
     run: Callable[[Any, T], object]
-    why_not: Callable[[Any, T], str | None] = _can_be_done
-    """The sentence to show, or None when it can be done."""
-    called: Callable[[Any, T], str | None] = _is_called
-    """What it is called now, where that depends on the thing. None: its title."""
-    there: Callable[[Any, T], bool] = _is_there
-    """Whether the key is there at all."""
-    applies: Callable[[Any, T], bool] = _is_there
-    """Whether the key bar offers the command: the state of the thing may rule it out. The key is there and says why."""
-    offered: Callable[[Any, T], bool] = _is_not_offered
-    """Whether it is offered now where something did not load, because it may help."""
+    why_not: Callable[[Any, T], str | None] = _no_reason
+    """Return the sentence that says why the command cannot run now, or None if it can."""
+    title_now: Callable[[Any, T], str | None] = _no_title
+    """Return a title that depends on the target. None: `title` is shown."""
+    is_available: Callable[[Any, T], bool] = _always
+    """Return whether the command exists for this target. If not, its key does nothing and the palette omits it."""
+    applies: Callable[[Any, T], bool] = _always
+    """Return whether the key bar offers the command in the target's current state. If not, the key still works and says
+    why."""
+    offered_on_failure: Callable[[Any, T], bool] = _never
+    """Return whether the command can help after a failed load, and so is named below the error."""
     shown: bool = True
-    """Whether the key bar may show it."""
+    """Whether the key bar may show the command."""
     key_display: str | None = None
-    together: Binding.Group | None = None
-    """The commands it stands beside under one name in the key bar."""
+    group: Binding.Group | None = None
+    """Commands that the key bar shows under one label, such as `n/N change`."""
     priority: bool = False
-    """Whether its key is taken before what has focus gets it."""
+    """Whether the key is handled before the focused widget gets it."""
     writes: bool | Callable[[Any, T], bool] = False
-    """Whether it is for what is sent to the server: where the app sends none (`--read-only`), it cannot be done and says so."""
+    """Whether the command sends changes to the server, which read-only mode (`--read-only`) does not allow."""
     id: str = ""
-    """Where it is not that of its group and name."""
+    """The complete id, if it is not made from the names of the group and the command."""
 
 
 @dataclass(frozen=True)
 class Commands(Generic[T]):
-    """What can be done with one kind of thing. A view has it by `about`, with the way to that thing."""
+    """The commands for one kind of target. A view includes them with `for_target`."""
 
     name: str
-    """The first half of the ids."""
+    """First part of the ids."""
     commands: tuple[Command[T], ...]
     context: str = ""
-    """Name of the place in the help topic and the key map. Empty: the name that the place has."""
-    nothing: str | Callable[[Any], str] = "This command is not available here."
-    """Why none of it can be done where there is no such thing: a sentence, or what the place says of it."""
+    """Heading in the help topic “keys” and in the key map. Empty: the name of the widget, screen or app."""
+    no_target: str | Callable[[Any], str] = "This command is not available here."
+    """The reason that is shown while there is no target: a sentence, or a function of the widget, screen or app."""
     find: Callable[[Any], T | None] = lambda place: None
 
-    def about(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """These, about what `find` gives for the place they are of. `changes` are other words of that place: its `context`,
-        and what it says of `nothing`."""
+    def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
+        """Return these commands for the target that `find` returns. `changes` replace other fields, such as `context`
+        or `no_target`."""
         return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:
-        """Those of these names. Raises KeyError for a name that is none of theirs."""
+        """Return a group of the commands with these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._known(names) if each.name in names))
 
     def without(self, *names: str) -> Commands[T]:
-        """Those of other names. Raises KeyError for a name that is none of theirs."""
+        """Return a group without the commands of these names. Raises KeyError for an unknown name."""
         return replace(self, commands=tuple(each for each in self._known(names) if each.name not in names))
 
-    def changed(self, name: str, **changes: Any) -> Commands[T]:
-        """These, with the one of this name changed: another key, sentence or id where it stands in another place."""
+    def with_changed(self, name: str, **changes: Any) -> Commands[T]:
+        """Return a group in which the command `name` has other fields, such as another key or another help sentence."""
         known = self._known((name,))
         return replace(self, commands=tuple(replace(each, **changes) if each.name == name else each for each in known))
 
@@ -185,11 +153,11 @@ class Commands(Generic[T]):
         return self.commands
 
     def id_of(self, command: Command[T]) -> str:
-        """By which people give it another key."""
+        """Return the id by which a user can assign another key to the command."""
         return command.id or f"{self.name}.{command.name}"
 
     def bindings(self) -> Iterator[Binding]:
-        """What Textual is told."""
+        """Yield the commands as bindings for Textual."""
         for each in self.commands:
             id = self.id_of(each)
             yield Binding(
@@ -200,16 +168,17 @@ class Commands(Generic[T]):
                 key_display=each.key_display,
                 tooltip=each.help,
                 id=id,
-                group=each.together,
+                group=each.group,
                 priority=each.priority,
             )
 
 
 class HasCommands:
-    """Put before a widget, screen or app: its keys are its `COMMAND_GROUPS`. What cannot act is dim, and says why when it is pressed."""
+    """Base class before a widget, screen or app: binds the keys of its `COMMAND_GROUPS`. A command that cannot run is
+    dimmed and says why."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
-    """The groups of what can be done in this place. What the classes it is made of have is there as well."""
+    """Command groups of this class. Those of its base classes are added."""
     _commands_by_id: ClassVar[dict[str, tuple[Commands[Any], Command[Any]]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -222,107 +191,136 @@ class HasCommands:
         cls._commands_by_id |= {group.id_of(each): (group, each) for group in own for each in group.commands}
         super().__init_subclass__(**keywords)
 
-    def _command_now(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
-        """The app, the group and command of an id, and what it is about now."""
+    def _resolve_command(self, id: object) -> tuple[Any, Commands[Any], Command[Any], Any]:
+        """Return the app, the group, the command, and the current target for the id of a command."""
         group, command = self._commands_by_id[str(id)]
-        place = cast("DOMNode", self)
-        return place.app, group, command, group.find(place)
+        node = cast("DOMNode", self)
+        return node.app, group, command, group.find(node)
 
     def why_not(self, id: str) -> str | None:
-        """Why the command of an id cannot be done now: the sentence to show."""
-        if not _is_whole(self):
+        """Return the sentence that says why a command cannot run now, or None if it can."""
+        if not _is_complete(self):
             return None
-        app, group, command, about = self._command_now(id)
-        if about is None:
-            return group.nothing if isinstance(group.nothing, str) else group.nothing(self)
-        writes = command.writes(app, about) if callable(command.writes) else command.writes
-        if writes and isinstance(app, SendsWrites) and app.why_no_writes:
+        app, group, command, target = self._resolve_command(id)
+        if target is None:
+            return group.no_target if isinstance(group.no_target, str) else group.no_target(self)
+        writes = command.writes(app, target) if callable(command.writes) else command.writes
+        if writes and isinstance(app, HostApp) and app.why_no_writes:
             return app.why_no_writes
-        return command.why_not(app, about)
+        return command.why_not(app, target)
 
-    def called(self, id: str) -> str | None:
-        """What the command of an id is called now, where that depends on what is on show. None: its title."""
-        if not _is_whole(self):
+    def title_of(self, id: str) -> str | None:
+        """Return the title of a command if the title depends on the current target, else None."""
+        if not _is_complete(self):
             return None
-        app, _, command, about = self._command_now(id)
-        return None if about is None else command.called(app, about)
+        app, _, command, target = self._resolve_command(id)
+        return None if target is None else command.title_now(app, target)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Whether a key is there. One that cannot act is: it says why."""
-        if action != "command" or not _is_whole(self):
+        """Return whether a key is bound. The key of a command that cannot run is bound too: it says why."""
+        if action != "command" or not _is_complete(self):
             return super().check_action(action, parameters)  # type: ignore[misc, no-any-return]  # of what it is put before
-        app, _, command, about = self._command_now(*parameters)
-        return about is None or command.there(app, about)
+        app, _, command, target = self._resolve_command(*parameters)
+        return target is None or command.is_available(app, target)
 
     def action_command(self, id: str) -> object:
-        """Do what a key is bound to, or say why that cannot be. What it gives back is waited for, where that is to be."""
-        if not _is_whole(self):
+        """Run a command, or show why it cannot run. An awaitable result is awaited by Textual."""
+        if not _is_complete(self):
             return None
         if (reason := self.why_not(id)) is not None:
             app = cast("Any", self).app
             app.explain(reason)
-            if isinstance(app, TellsWords):
-                app.words.ignore()
+            if isinstance(app, HostApp):
+                app.ignore_typing()
             return None
-        app, _, command, about = self._command_now(id)
-        if isinstance(app, HasTour):
+        app, _, command, target = self._resolve_command(id)
+        if isinstance(app, HostApp):
             app.command_ran(id)
-        return command.run(app, about)
+        return command.run(app, target)
 
-    async def do(self, id: str) -> None:
-        """Do what a key does, from elsewhere: a button, a message."""
+    async def run_command(self, id: str) -> None:
+        """Run a command as its key does, for a button or a message."""
         await cast("Widget", self).run_action(f"command({id!r})")
 
 
-def _is_whole(place: object) -> bool:
-    """Whether a place can be asked: one that is being made has not all its parts yet, and one that is being removed loses them."""
-    return not isinstance(place, Widget) or is_whole(place)
+class HostApp(HasCommands, App[R]):
+    """Base class of an app with commands and dialogs. Its methods do nothing until an app overrides them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.notices = NoticeBoard()
+        """Notices that every screen and dialog shows."""
+        self.before_end: set[Callable[[], None]] = set()
+        """Called before the app exits or when its terminal is closed, to save what the user types."""
+
+    @property
+    def why_no_writes(self) -> str:
+        """Why the app sends no changes to the server, in one sentence. Empty if it does."""
+        return ""
+
+    def explain(self, sentence: str) -> None:
+        """Show why a command is not available."""
+
+    def ignore_typing(self) -> None:
+        """Ignore keys until the user pauses. Called when a key does nothing: the user may be typing a text."""
+
+    def command_ran(self, id: str) -> None:
+        """Note that a command ran."""
+
+    def undo(self) -> None:
+        """Undo the last change."""
+
+
+def _is_complete(widget: object) -> bool:
+    """Return whether a widget is complete: while it is created or removed, its child widgets may be missing."""
+    return not isinstance(widget, Widget) or is_whole(widget)
 
 
 @dataclass(frozen=True)
 class ActiveCommand:
-    """One thing that can be done from where the focus is."""
+    """A command that the user can run from the focused widget."""
 
     id: str
     keys: tuple[str, ...]
-    """As shown: `j`, `↓`, `ctrl+p`."""
+    """Keys as the key bar shows them: `j`, `↓`, `ctrl+p`."""
     title: str
     help: str
     context: str
-    """What the place it belongs to is called."""
+    """Name of the widget, screen or app that has the command."""
     enabled: bool
     shown: bool
-    """Whether the key bar may show it."""
+    """Whether the key bar may show the command."""
     applies: bool
-    """Whether the key bar offers it now."""
+    """Whether the key bar offers the command in the current state."""
     group: Binding.Group | None
     reason: str | None = field(compare=False)
-    """Why it is not enabled, if it is not."""
+    """Why the command cannot run now. None if it can."""
     node: DOMNode = field(repr=False)
     run: Callable[[], Awaitable[bool]] = field(repr=False, compare=False)
 
     @property
     def key(self) -> str:
-        """The first of its keys. Empty: it has none."""
+        """Return the first key of the command, empty if it has none."""
         return self.keys[0] if self.keys else ""
 
 
 def active_commands(screen: Screen[Any]) -> list[ActiveCommand]:
-    """What can be done on `screen` from what has focus there: nearest place first, in the order of the bindings."""
-    return [_command(screen.app, active, keys) for active, keys in _active(screen)]
+    """Return the commands that the user can run on `screen`: those of the focused widget first, then those of its
+    parents, each in the order of the bindings."""
+    return [_active_command(screen.app, active, keys) for active, keys in _active_bindings(screen)]
 
 
 def offered_commands(app: App[Any]) -> list[tuple[str, str]]:
-    """Return the commands of the app that are offered where something did not load: the key of each, and its name."""
+    """Return the key and the title of each command of the app that can help after a failed load."""
     commands = app._commands_by_id.items() if isinstance(app, HasCommands) else ()
-    offered = [(id, each) for id, (group, each) in commands if each.offered(app, group.find(app))]
-    chosen = keymap_of(app)
-    keys = [chosen.get(id) or each.keys or _NO_KEY for id, each in offered]
+    offered = [(id, each) for id, (group, each) in commands if each.offered_on_failure(app, group.find(app))]
+    keymap = keymap_of(app)
+    keys = [keymap.get(id) or each.keys or _NO_KEY for id, each in offered]
     return [(key_name(key.split(",")[0]), each.title.lower()) for key, (_, each) in zip(keys, offered, strict=True)]
 
 
-def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
-    """The bindings of `active_commands`, each with all its keys as they are shown."""
+def _active_bindings(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
+    """Return the active bindings, each with all its keys as they are shown."""
     found: dict[tuple[int, str], tuple[ActiveBinding, list[str]]] = {}
     for active in screen.active_bindings.values():
         if active.binding.id is None:
@@ -334,18 +332,18 @@ def _active(screen: Screen[Any]) -> list[tuple[ActiveBinding, list[str]]]:
     return list(found.values())
 
 
-def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
+def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCommand:
     node, binding, enabled, tooltip = active
     id, title, reason = binding.id or "", None, None if enabled else "This command is not available now."
     applies = True
     if isinstance(node, HasCommands) and id in node._commands_by_id:
-        title, reason, applies = node.called(id), node.why_not(id), _applies(node, id)
+        title, reason, applies = node.title_of(id), node.why_not(id), _is_applicable(node, id)
     return ActiveCommand(
         id=id,
         keys=tuple(keys),
         title=title or binding.description,
         help=tooltip or binding.description,
-        context=name_of(node),
+        context=place_name(node),
         enabled=reason is None,
         shown=binding.show,
         applies=applies,
@@ -356,12 +354,12 @@ def _command(app: App[Any], active: ActiveBinding, keys: list[str]) -> ActiveCom
     )
 
 
-def _applies(place: HasCommands, id: str) -> bool:
-    """Return whether the key bar offers the command of an id: there is a thing, and its state does not rule it out."""
-    if not _is_whole(place):
+def _is_applicable(place: HasCommands, id: str) -> bool:
+    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target."""
+    if not _is_complete(place):
         return True
-    app, _, command, about = place._command_now(id)
-    return about is not None and command.applies(app, about)
+    app, _, command, target = place._resolve_command(id)
+    return target is not None and command.applies(app, target)
 
 
 def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> ActiveCommand:
@@ -371,7 +369,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
         keys=(key_name(key),),
         title=title,
         help=title,
-        context=name_of(node),
+        context=place_name(node),
         enabled=True,
         shown=True,
         applies=True,
@@ -382,78 +380,83 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
     )
 
 
-def _deed(node: DOMNode, binding: Binding) -> object:
-    """What a key does: it is the same for two keys of one place that run the same."""
+def _function_of(node: DOMNode, binding: Binding) -> object:
+    """Return the function or the action that a binding runs. Two keys of one widget with the same function are shown
+    once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
 
 def key_bar(screen: Screen[Any]) -> list[ActiveCommand]:
-    """The commands for one line of keys, most likely first.
+    """Return the commands for the key bar, the most important first.
 
-    The ids in the `KEYBAR` of the screen and of what has focus come first. Then the first key of what has focus, the
-    keys of the places around it, the rest of its own, those of a pane beside it, and the app's. What has two keys, one
-    of which cannot be pressed while one writes, is there once, and a key that `keys_named` of the screen says stands
-    elsewhere is not there. A command that does not apply to the thing at hand is left out; a command that the person may
-    not run is kept, and its key says why. While letters are typed into what has focus, only its `typing_keys` are there.
+    Commands in `KEYBAR` of the focused widget and of the screen come first. Then come the first command of the focused
+    widget, the commands of its parents, its other commands, those of other panes, and those of the app. Two keys with
+    the same function appear once. The keys in `keys_named` of the screen are omitted, because the border of the dialog
+    names them. A command that does not apply to its target is omitted. A command that the user is not allowed to run
+    stays, and its key says why. While the focused widget takes all letters as text, only its `typing_keys` are
+    returned.
     """
-    named: frozenset[str] = getattr(screen, "keys_named", frozenset())
+    hidden_keys: frozenset[str] = getattr(screen, "keys_named", frozenset())
     focused: DOMNode | None = screen.focused
     if focused is not None and (typing := getattr(focused, "typing_keys", ())):
         return [_typing_command(screen.app, focused, key, title) for key, title in typing]
-    wanted: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
-    once: dict[tuple[int, object], ActiveCommand] = {}
-    for active, keys in _active(screen):
+    keybar_ids: list[str] = [*getattr(focused, "KEYBAR", ()), *getattr(screen, "KEYBAR", ())]
+    unique: dict[tuple[int, object], ActiveCommand] = {}
+    for active, keys in _active_bindings(screen):
         node, binding = active.node, active.binding
         if (
-            (binding.show or binding.id in wanted)
-            and named.isdisjoint(keys)
-            and (id(node), _deed(node, binding)) not in once
+            (binding.show or binding.id in keybar_ids)
+            and hidden_keys.isdisjoint(keys)
+            and (id(node), _function_of(node, binding)) not in unique
         ):
-            once[id(node), _deed(node, binding)] = _command(screen.app, active, keys)
-    shown = [command for command in once.values() if command.applies]
-    first = next((command.id for command in shown if command.node is focused), None)
-    around = focused.ancestors if focused is not None else [screen]
+            unique[id(node), _function_of(node, binding)] = _active_command(screen.app, active, keys)
+    shown = [command for command in unique.values() if command.applies]
+    first_id = next((command.id for command in shown if command.node is focused), None)
+    ancestors = focused.ancestors if focused is not None else [screen]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
-        if command.id in wanted:
-            return (0, wanted.index(command.id))
-        if command.id == first:
+        if command.id in keybar_ids:
+            return (0, keybar_ids.index(command.id))
+        if command.id == first_id:
             return (1, 0)
         if command.node is screen.app:
             return (4, 0)
         if command.node is focused:
             return (3, 0)
-        return (2, 0) if command.node in around else (3, 1)
+        return (2, 0) if command.node in ancestors else (3, 1)
 
     return sorted(shown, key=rank)
 
 
-def by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
-    """Return the commands with their headings: nearest place first, keys of every list and moves last. Within a heading, the
-    commands of the key bar come first."""
+def commands_by_relevance(screen: Screen[Any]) -> list[tuple[str, ActiveCommand]]:
+    """Return the commands, each with its heading in the help. The focused widget comes first, the commands for lists
+    and for moving the cursor come last. Within a heading, the commands of the key bar come first."""
     commands = active_commands(screen)
     ids = {command.id for command in commands}
-    shown = [command.id for command in key_bar(screen)]
+    shown_ids = [command.id for command in key_bar(screen)]
 
     def heading(command: ActiveCommand) -> str:
         place, _, name = command.id.rpartition(".")
-        # An `up` without a `down` is a way back.
-        if name in STEPS and f"{place}.down" in ids:
-            return MOVING
+        if name in CURSOR_COMMANDS and f"{place}.down" in ids:
+            return NAVIGATION
         return LISTS if place in ("list", "tree") and command.node is not screen else command.context.upper()
 
-    order = [*dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, MOVING)), LISTS, MOVING]
+    order = [
+        *dict.fromkeys(each for each in map(heading, commands) if each not in (LISTS, NAVIGATION)),
+        LISTS,
+        NAVIGATION,
+    ]
 
     def rank(command: ActiveCommand) -> tuple[int, int]:
-        at = shown.index(command.id) if command.id in shown else len(shown)
-        return (order.index(heading(command)), at)
+        position = shown_ids.index(command.id) if command.id in shown_ids else len(shown_ids)
+        return (order.index(heading(command)), position)
 
     return [(heading(command), command) for command in sorted(commands, key=rank)]
 
 
 def key_name(key: str) -> str:
-    """A key of a binding as it is called on screen: `j`, `?`, `ctrl+p`, `esc`, `G`."""
+    """Return a key of a binding as it is shown on screen: `j`, `?`, `ctrl+p`, `esc`, `G`."""
     if key.startswith(_NO_KEY):
         return ":"
     *modifiers, last = key.split("+")
@@ -463,31 +466,32 @@ def key_name(key: str) -> str:
 
 
 def context_of(place: type[DOMNode], id: str | None = None) -> str:
-    """What a place with keys is called: for the command of an `id`, as its group calls it."""
+    """Return the name of a widget, screen or app class in the help. With `id`, the group of this command may set
+    another name."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(place, "_commands_by_id", {})
     own: str = getattr(place, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
     return context or ("anywhere" if issubclass(place, App) else place.__name__.removesuffix("Screen").lower())
 
 
-def name_of(place: DOMNode) -> str:
-    """What one place with keys is called: it may have another name than others of its kind."""
+def place_name(place: DOMNode) -> str:
+    """Return the name of one widget, screen or app in the help: its own `CONTEXT`, else the name of its class."""
     return getattr(place, "CONTEXT", "") or context_of(type(place))
 
 
 def own_bindings(place: type[DOMNode]) -> Iterator[Binding]:
-    """The bindings `place` declares itself, one for each key."""
+    """Yield the bindings that a class declares itself, one for each key."""
     yield from Binding.make_bindings(place.__dict__.get("BINDINGS", ()))
 
 
-def faults(places: Iterable[type[DOMNode]]) -> list[str]:
-    """What is wrong with how `places` declare their keys, one sentence each. None is what a test wants."""
-    said: list[str] = []
+def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
+    """Return what is wrong with the key bindings of `places`, one sentence each. Empty if all are right."""
+    problems: list[str] = []
     for place in places:
         taken: dict[str, Binding] = {}
         for binding in own_bindings(place):
             where = f"{place.__name__}: {binding.key}"
-            said += [
+            problems += [
                 f"{where} has no {part}"
                 for part, value in (
                     ("id", binding.id),
@@ -497,69 +501,70 @@ def faults(places: Iterable[type[DOMNode]]) -> list[str]:
                 if not value
             ]
             if (other := taken.setdefault(binding.key, binding)) is not binding:
-                said.append(f"{where} runs both {other.action} and {binding.action}")
-    return said
+                problems.append(f"{where} runs both {other.action} and {binding.action}")
+    return problems
 
 
-def clashes(screen: Screen[Any]) -> list[str]:
-    """Keys that mean two things in one place from where the focus is now, one sentence each."""
+def key_clashes(screen: Screen[Any]) -> list[str]:
+    """Return the keys that are assigned to two commands for the current focus, one sentence each."""
     taken: dict[tuple[str, str], ActiveCommand] = {}
-    said: list[str] = []
+    problems: list[str] = []
     for command in active_commands(screen):
         for key in command.keys:
             if (other := taken.setdefault((command.context, key), command)) is not command:
-                said.append(f"{command.context}: {key} is assigned to both {other.id} and {command.id}")
-    return said
+                problems.append(f"{command.context}: {key} is assigned to both {other.id} and {command.id}")
+    return problems
 
 
 def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[tuple[str, str]]:
-    """Give bindings of `places` other keys, by their ids. Return each id that is left out, and why, as it goes on from the id."""
-    said: list[tuple[str, str]] = []
-    declared: dict[str, list[Binding]] = {}
+    """Assign other keys to the bindings of `places`, by command id. Return each id that was ignored, with the reason as
+    the rest of a sentence that starts with the id."""
+    ignored: list[tuple[str, str]] = []
+    bindings_by_context: dict[str, list[Binding]] = {}
     for place in places:
         for binding in own_bindings(place):
-            declared.setdefault(context_of(place, binding.id), []).append(binding)
-    known = {binding.id for bindings in declared.values() for binding in bindings}
-    ids = [each for each in known if each is not None]
-    wanted: dict[str, str] = {}
+            bindings_by_context.setdefault(context_of(place, binding.id), []).append(binding)
+    known_ids = {binding.id for bindings in bindings_by_context.values() for binding in bindings}
+    ids = [each for each in known_ids if each is not None]
+    accepted: dict[str, str] = {}
     for command_id, keys in keymap.items():
         unknown = [key for key in map(str.strip, keys.split(",")) if key and not _is_key(key)]
-        if command_id not in known:
-            said.append(
+        if command_id not in known_ids:
+            ignored.append(
                 (
                     command_id,
                     f"is not a command ID.{nearest(command_id, ids)} To list the command IDs, run: octavo help keys",
                 )
             )
         elif unknown:
-            meant = nearest(unknown[0], [each.value for each in Keys])
-            said.append(
+            suggestion = nearest(unknown[0], [each.value for each in Keys])
+            ignored.append(
                 (
                     command_id,
-                    f"contains {unknown[0]!r}, which is not a key.{meant} Examples of keys: d, D, f5, ctrl+d, enter, space.",
+                    f"contains {unknown[0]!r}, which is not a key.{suggestion} Examples of keys: d, D, f5, ctrl+d, enter, space.",
                 )
             )
         else:
-            wanted[command_id] = keys
-    for bindings in declared.values():
-        taken = {
-            key: binding.id for binding in bindings if binding.id not in wanted for key in _normal_keys(binding.key)
+            accepted[command_id] = keys
+    for bindings in bindings_by_context.values():
+        taken_keys = {
+            key: binding.id for binding in bindings if binding.id not in accepted for key in _normal_keys(binding.key)
         }
-        for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in wanted):
-            for key in _normal_keys(wanted.get(command_id or "", "")):
-                if (other := taken.setdefault(key, command_id)) != command_id:
-                    said.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
-                    wanted.pop(command_id or "", None)
-    app.set_keymap(wanted)
-    return list(dict.fromkeys(said))
+        for command_id in dict.fromkeys(binding.id for binding in bindings if binding.id in accepted):
+            for key in _normal_keys(accepted.get(command_id or "", "")):
+                if (other := taken_keys.setdefault(key, command_id)) != command_id:
+                    ignored.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
+                    accepted.pop(command_id or "", None)
+    app.set_keymap(accepted)
+    return list(dict.fromkeys(ignored))
 
 
 def _is_key(key: str) -> bool:
-    """Whether a terminal can send a key of this name."""
+    """Return whether a terminal can send a key of this name."""
     *modifiers, last = key.split("+") if len(key) > 1 else [key]
-    named = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
+    key_names = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
     return all(each in _MODIFIERS for each in modifiers) and (
-        len(last) == 1 or key_to_character(last) is not None or last in named
+        len(last) == 1 or key_to_character(last) is not None or last in key_names
     )
 
 
@@ -567,7 +572,7 @@ def _normal_keys(keys: str) -> list[str]:
     return [binding.key for binding in Binding.make_bindings([Binding(keys, "")])] if keys.strip() else []
 
 
-def markdown_table(places: Iterable[type[DOMNode]]) -> str:
+def keys_as_markdown(places: Iterable[type[DOMNode]]) -> str:
     """Return the keys of `places` as Markdown: a table for each context, in the order of the places."""
     rows: dict[str, dict[str, tuple[list[str], Binding]]] = {}
     for place in places:

@@ -1,4 +1,4 @@
-"""The dialog that asks before something that cannot be taken back lightly, and says what it would do."""
+"""The confirmation dialog: it shows what an action will change before the action runs."""
 
 from __future__ import annotations
 
@@ -20,365 +20,364 @@ from textual.widgets import Input, Static, TextArea
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, Frame
-from octavo.tui.widgets.draft_clock import DraftClock, SavesOnExit
-from octavo.tui.widgets.fact_list import Fact, Facts
-from octavo.tui.widgets.path_input import PathInput
-from octavo.tui.widgets.safe_text import Words, safe, safe_lines
-from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 READ_SECONDS = 0.5
-"""A yes that comes sooner after what is shown was meant for what stood there before: it is not offered yet."""
-_MORE = Binding.Group("scroll")
+"""Seconds for which new content blocks confirming: a key pressed sooner was meant for the content before."""
+_SCROLL_KEYS = Binding.Group("scroll")
 
 
 @dataclass(frozen=True)
 class Field:
-    """Something to write in a dialog, such as a subject or the comment of a review."""
+    """An input field in a confirmation dialog, such as a title or the comment of a review."""
 
     label: str
     value: str = ""
     lines: int = 1
-    """1: a line, whose enter confirms. More: a text, where ctrl+s confirms."""
-    required: str = ""
-    """The sentence that says it must not be empty, if it must not."""
+    """Height in lines. With 1, enter confirms; with more, ctrl+s confirms."""
+    required_error: str = ""
+    """Error that is shown if the field is empty. Empty: the field is optional."""
     max_length: int = 0
-    """Most characters that the platform accepts. 0 for no limit. A longer text cannot be confirmed."""
+    """Maximum number of characters. A longer text cannot be confirmed. 0: no limit."""
     placeholder: str = ""
     is_path: bool = False
-    """Whether it is the path of a file, which is completed."""
-    keep: Callable[[str], None] | None = None
-    """Called with what is written while one writes and when the dialog goes: nothing typed is lost."""
-    keep_now: Callable[[str], None] | None = None
-    """The same when the app ends: it is kept when this returns."""
+    """Whether the field takes a file path, with completion."""
+    save_draft: Callable[[str], None] | None = None
+    """Saves the text as a draft. Called while the user types and when the dialog closes."""
+    save_draft_now: Callable[[str], None] | None = None
+    """Saves the text before it returns. Called when the app exits."""
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The answer is yes. `text` is what was written in the field, with no space around it, `also` in the second."""
+    """Result of a confirmed dialog: the stripped texts of the first field (`text`) and of the second field (`second_text`)."""
 
     text: str = ""
-    also: str = ""
+    second_text: str = ""
 
 
-def _confirm(app: App[Any], dialog: Confirm) -> None:
+# The key bar shows commands with the same function once, so the keys of an answer share a function.
+def _confirm(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.confirm()
 
 
-def _cancel(app: App[Any], dialog: Confirm) -> None:
+def _cancel(app: App[Any], dialog: ConfirmDialog) -> None:
     dialog.cancel()
 
 
-def _why_not_confirmed(app: App[Any], dialog: Confirm) -> str | None:
-    return dialog.why_not_confirmed()
-
-
-def _is_open(app: App[Any], dialog: Confirm) -> bool:
-    return dialog.is_open
-
-
-def _is_by_key(app: App[Any], dialog: Confirm) -> bool:
-    return dialog.is_by_key
-
-
-ANSWERS: Commands[Confirm] = Commands(
+CONFIRM: Commands[ConfirmDialog] = Commands(
     "dialog",
     (
-        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open,
-                applies=_is_by_key),
-        Command("send", "ctrl+s", "Yes", "Confirm",
-                run=_confirm, why_not=_why_not_confirmed, called=lambda _, dialog: dialog.verb, there=_is_open, priority=True),
-        Command("no", "n", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
-        Command("cancel", "escape", "No", "Cancel", run=_cancel, called=lambda _, dialog: dialog.cancel_word),
+        Command("yes", "y", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirmed(),
+                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open,
+                applies=lambda _, dialog: dialog.confirms_by_key),
+        Command("send", "ctrl+s", "Yes", "Confirm", run=_confirm, why_not=lambda _, dialog: dialog.why_not_confirmed(),
+                title_now=lambda _, dialog: dialog.verb, is_available=lambda _, dialog: dialog.is_open, priority=True),
+        Command("no", "n", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
+        Command("cancel", "escape", "No", "Cancel", run=_cancel, title_now=lambda _, dialog: dialog.cancel_word),
         Command("next", "tab,right", "Next", "Go to the next button", run=lambda _, dialog: dialog.focus_next(), shown=False),
         Command("previous", "shift+tab,left", "Previous", "Go to the previous button", run=lambda _, dialog: dialog.focus_previous(), shown=False),
         Command("down", "down,j,pagedown", "Down", "Scroll down",
-                run=lambda _, dialog: dialog.scroll_body(1), together=_MORE),
-        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), together=_MORE),
+                run=lambda _, dialog: dialog.scroll_body(1), group=_SCROLL_KEYS),
+        Command("up", "up,k,pageup", "Up", "Scroll up", run=lambda _, dialog: dialog.scroll_body(-1), group=_SCROLL_KEYS),
         Command("check", "r", "Check again", "Reload the checks", run=lambda _, dialog: dialog.check_again and dialog.check_again(),
-                there=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
+                is_available=lambda _, dialog: dialog.check_again is not None and dialog.is_open),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
-class Confirm(Dialog[Confirmed | None]):
-    """Asks once. Cancel has the focus, `y` confirms; None is the answer of everything else.
+class ConfirmDialog(Dialog[Confirmed | None]):
+    """A dialog that asks to confirm an action. Its result is a `Confirmed`, or None if it was canceled.
 
-    `typed` turns `y` off and asks to type that word instead. `blocked` turns yes off with a sentence.
-    What is shown may change while it is open: `update`.
+    The cancel button has the focus and `y` confirms. With `word`, the user must type this word instead of pressing
+    `y`. With `blocked`, the dialog cannot be confirmed and shows this sentence. `update` changes the content while the
+    dialog is open.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss", STYLES / "confirm.tcss"]
     CONTEXT: ClassVar[str] = "confirm dialog"
     HELP: ClassVar[str] = "This dialog shows what an action will change. Press y to confirm, or n or esc to cancel."
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ANSWERS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CONFIRM,)
     DRAFT_NOTE: ClassVar[str] = "closing keeps your text as a draft · clear the text to discard it"
-    """In the lower border once a text that is kept as a draft was changed."""
+    """Shown in the lower border after a text with a draft was changed."""
 
     def __init__(
         self,
         title: str,
         *,
         verb: str,
-        intro: Words = "",
+        intro: AnyText = "",
         facts: Sequence[Fact] = (),
-        after: Words = "",
+        after: AnyText = "",
         field: Field | None = None,
-        also: Field | None = None,
-        typed: str = "",
-        why_typed: str = "",
+        second_field: Field | None = None,
+        word: str = "",
+        word_reason: str = "",
         blocked: str = "",
         foot: str = "",
         cancel: str = "",
         check_again: Callable[[], None] | None = None,
     ) -> None:
-        """`intro` stands above the facts and `after` below them; `foot` in the lower border; `also` is a second field.
+        """`intro` is shown above the facts, `after` below them, and `foot` in the lower border. `second_field` is a second
+        field.
 
-        `cancel` is the word for closing without confirming. Empty: “Close” if a field keeps its text as a draft, else “Cancel”.
-        `why_typed` says why `typed` has to be typed: "With conflicts the y key is off: type 42 to merge anyway."
+        `cancel` is the label of the cancel button. Empty: “Close” if a field saves drafts, else “Cancel”. `word_reason`
+        says why the user must type `word`: "With conflicts the y key is off: type 42 to merge anyway."
         """
         super().__init__()
         self._title = title
         self.verb: str = verb
         self._intro, self._facts, self._after, self._field = intro, facts, after, field
-        self._fields = {name: each for name, each in (("field", field), ("also", also)) if each is not None}
-        keeps = any(each.keep is not None for each in self._fields.values())
-        self.cancel_word: str = cancel or ("Close" if keeps else "Cancel")
-        self._typed, self._typed_why, self._blocked, self._foot = typed, why_typed, blocked, foot
+        self._fields = {name: each for name, each in (("field", field), ("also", second_field)) if each is not None}
+        saves_drafts = any(each.save_draft is not None for each in self._fields.values())
+        self.cancel_word: str = cancel or ("Close" if saves_drafts else "Cancel")
+        self._word, self._word_reason, self._blocked, self._foot = word, word_reason, blocked, foot
         self.check_again: Callable[[], None] | None = check_again
-        self._answered = False
-        self._ready = False
-        self._came_in: datetime | None = None
-        """When what is shown came in, until there was time to read it."""
-        self._reading: Timer | None = None
-        self._clock = DraftClock()
-        self._timer: Timer | None = None
+        self._is_answered = False
+        self._is_composed = False
+        self._content_time: datetime | None = None
+        """When the content arrived. None once the user had time to read it."""
+        self._reading_timer: Timer | None = None
+        self._draft_clock = DraftClock()
+        self._draft_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it(self._title, self._foot)
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield ChangingText(safe_lines(self._intro), classes="confirm--intro")
-                yield Facts(self._facts)
+                yield FactList(self._facts)
                 yield ChangingText(safe_lines(self._after), classes="confirm--after")
             for name, field in self._fields.items():
                 yield Static(safe(field.label), classes="confirm--label")
                 if field.lines > 1:
-                    writing = TextEditor(field.value, placeholder=field.placeholder, id=name)
-                    writing.styles.height = field.lines
-                    yield writing
+                    editor = TextEditor(field.value, placeholder=field.placeholder, id=name)
+                    editor.styles.height = field.lines
+                    yield editor
                 else:
-                    line = PathInput if field.is_path else LineInput
-                    yield line(field.value, placeholder=field.placeholder, id=name)
+                    input_class = PathInput if field.is_path else LineInput
+                    yield input_class(field.value, placeholder=field.placeholder, id=name)
             yield ChangingText(classes="confirm--why")
-            typed = LineInput(id="typed")
-            typed.select_on_focus = False  # `on_key` writes the first key: the second key would replace the selection
-            yield typed
+            word_input = LineInput(id="typed")
+            word_input.select_on_focus = (
+                False  # `on_key` writes the first letter, and the second letter would replace a selection
+            )
+            yield word_input
             with Horizontal(classes="confirm--buttons"):
                 yield TextButton(self.cancel_word, id="no")
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_mount(self) -> None:
-        self._ready = True
-        if isinstance(self.app, SavesOnExit):
-            self.app.before_end.add(self._keep_now)
+        self._is_composed = True
+        if isinstance(self.app, HostApp):
+            self.app.before_end.add(self._save_drafts_now)
         self.update()
-        self.query_one(f"#{self.begins_at}").focus()
+        self.query_one(f"#{self.initial_focus}").focus()
 
     @property
-    def begins_at(self) -> str:
-        """What has the focus first."""
-        return "field" if self._field is not None else "typed" if self._typed else "no"
+    def initial_focus(self) -> str:
+        """Id of the widget that is focused first."""
+        return "field" if self._field is not None else "typed" if self._word else "no"
 
     def update(
         self,
         *,
         facts: Sequence[Fact] | None = None,
-        intro: Words | None = None,
-        after: Words | None = None,
-        typed: str | None = None,
-        why_typed: str | None = None,
+        intro: AnyText | None = None,
+        after: AnyText | None = None,
+        word: str | None = None,
+        word_reason: str | None = None,
         blocked: str | None = None,
         foot: str | None = None,
         verb: str | None = None,
     ) -> None:
-        """Show what is known by now. What is None stays. What has been typed, and the focus, stay."""
+        """Update the content. Arguments that are None leave it unchanged. The typed text and the focus stay."""
         if facts is not None:
             self._facts = facts
-        self._typed = self._typed if typed is None else typed
-        self._typed_why = self._typed_why if why_typed is None else why_typed
+        self._word = self._word if word is None else word
+        self._word_reason = self._word_reason if word_reason is None else word_reason
         self._blocked = self._blocked if blocked is None else blocked
         self._foot = self._foot if foot is None else foot
         self.verb = self.verb if verb is None else verb
         self._intro = self._intro if intro is None else intro
         self._after = self._after if after is None else after
-        if not self._ready or not self._stands:
-            return  # not shown yet, or not any more
-        self.query_one(Facts).facts = self._facts
-        for name, words in (("intro", self._intro), ("after", self._after), ("why", self._blocked or self._typed_why)):
+        if not self._is_composed or not self._is_active:
+            return  # the widgets do not exist yet, or not any more
+        self.query_one(FactList).facts = self._facts
+        for name, words in (
+            ("intro", self._intro),
+            ("after", self._after),
+            ("why", self._blocked or self._word_reason),
+        ):
             static = self.query_one(f".confirm--{name}", Static)
             static.update(safe_lines(words))
             static.display = bool(words)
-        typing = self.query_one("#typed", LineInput)
-        typing.display = bool(self._typed) and not self._blocked
+        word_input = self.query_one("#typed", LineInput)
+        word_input.display = bool(self._word) and not self._blocked
         self._show_state()
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
-    def read_first(self) -> None:
-        """What is shown came in just now: offer yes once there was time to read it."""
-        if self._reading is not None:
-            self._reading.stop()
-        self._came_in = wording.clock()
-        self._reading = self.set_timer(READ_SECONDS, self._was_read)
+    def require_reading(self) -> None:
+        """Disable confirming for `READ_SECONDS`, because new content was shown just now."""
+        if self._reading_timer is not None:
+            self._reading_timer.stop()
+        self._content_time = wording.clock()
+        self._reading_timer = self.set_timer(READ_SECONDS, self._finish_reading)
 
-    def _was_read(self) -> None:
-        self._came_in = None
-        if self._ready and self._stands:
+    def _finish_reading(self) -> None:
+        self._content_time = None
+        if self._is_composed and self._is_active:
             self._show_state()
 
     @property
-    def _just_in(self) -> bool:
-        if self._came_in is None or self._typed:
+    def _is_being_read(self) -> bool:
+        if self._content_time is None or self._word:
             return False
-        return 0 <= (wording.clock() - self._came_in).total_seconds() < READ_SECONDS
+        return 0 <= (wording.clock() - self._content_time).total_seconds() < READ_SECONDS
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
-    def _fit(self) -> None:
-        """Let the body scroll where the screen is too low, so that the buttons are always to be seen."""
-        if not self._stands:
-            return  # it was answered meanwhile
-        frame = self.query_one(Frame)
+    def _limit_height(self) -> None:
+        """Limit the height of the body to the screen, so that the buttons stay visible."""
+        if not self._is_active:
+            return  # the dialog was closed before this refresh
+        frame = self.query_one(DialogFrame)
         body = self.query_one(".confirm--body")
         others = sum(each.outer_size.height + each.styles.margin.height for each in frame.children if each is not body)
         body.styles.max_height = max(3, self.size.height - others - 4)
-        self.call_after_refresh(self.refresh_bindings)  # whether there is more to read is known when it is laid out
+        self.call_after_refresh(self.refresh_bindings)  # whether the body scrolls is known only after the layout
 
     @property
-    def _stands(self) -> bool:
-        """Whether what is known is still to be shown."""
-        return not self._answered and not is_being_removed(self)
+    def _is_active(self) -> bool:
+        """Whether the dialog is neither answered nor being removed."""
+        return not self._is_answered and not is_being_removed(self)
 
     @property
     def is_open(self) -> bool:
-        """Whether it still can be decided."""
+        """Whether the action can still be confirmed."""
         return True
 
     @property
-    def is_by_key(self) -> bool:
+    def confirms_by_key(self) -> bool:
         """Whether `y` confirms: no word has to be typed, and nothing blocks the action."""
-        return not (self._typed or self._blocked)
+        return not (self._word or self._blocked)
 
     @property
     def text(self) -> str:
-        """What is written in the field now."""
-        return self._written_in("field")
+        """The text of the first field."""
+        return self._field_text("field")
 
-    def _written_in(self, name: str) -> str:
+    def _field_text(self, name: str) -> str:
         if name not in self._fields:
             return ""
         field = self.query_one(f"#{name}")
         return (field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else "").strip()
 
     def why_not_confirmed(self) -> str | None:
-        """Why it cannot be done now, in a sentence."""
-        if not self._ready or not self._stands:
+        """Return why the action cannot be confirmed now. None if it can."""
+        if not self._is_composed or not self._is_active:
             return None
         if self._blocked:
             return self._blocked
-        if self._just_in:
+        if self._is_being_read:
             return "The checks just finished loading. Read them, then press y."
-        if self._field is not None and self._field.required and not self.text:
-            return self._field.required
+        if self._field is not None and self._field.required_error and not self.text:
+            return self._field.required_error
         for name, field in self._fields.items():
-            if field.max_length and (length := len(self._written_in(name))) > field.max_length:
+            if field.max_length and (length := len(self._field_text(name))) > field.max_length:
                 return (
                     f"The {field.label.lower()} has {length} characters. Enter at most {field.max_length} characters."
                 )
-        if self._typed and self.query_one("#typed", LineInput).value.strip() != self._typed:
-            return self._typed_why or f"Type {self._typed} to confirm."
+        if self._word and self.query_one("#typed", LineInput).value.strip() != self._word:
+            return self._word_reason or f"Type {self._word} to confirm."
         return None
 
     @property
     def keys_named(self) -> frozenset[str]:
-        # Where enter does it, its button says so; and a body that is seen whole tells nobody to read on.
-        by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
-        whole = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
-        return super().keys_named | ({"ctrl+s"} if by_enter else set()) | ({"↓", "↑"} if whole else set())
+        # The button names the enter key, and a body that fits on the screen needs no scroll keys.
+        confirms_by_enter = any(button.key == "enter" for button in self.query("#yes").results(TextButton))
+        fits = all(each.max_scroll_y == 0 for each in self.query(".confirm--body"))
+        return super().keys_named | ({"ctrl+s"} if confirms_by_enter else set()) | ({"↓", "↑"} if fits else set())
 
     def _show_state(self) -> None:
         button = self.query_one("#yes", TextButton)
-        button.words = self.verb
-        button.off = self.why_not_confirmed() is not None
+        button.label = self.verb
+        button.is_dimmed = self.why_not_confirmed() is not None
         longest = max((field.lines for field in self._fields.values()), default=0)
         key = "y" if not longest else "ctrl+s" if longest > 1 else "enter"
-        button.key = "" if self._typed or self._blocked or self._just_in else key
-        kept = {name: each.value.strip() for name, each in self._fields.items() if each.keep is not None}
-        is_kept = any(self._written_in(name) not in ("", before) for name, before in kept.items())
-        self.query_one(Frame).name_it(self._title, self._foot or (self.DRAFT_NOTE if is_kept else ""))
+        button.key = "" if self._word or self._blocked or self._is_being_read else key
+        initial_texts = {name: each.value.strip() for name, each in self._fields.items() if each.save_draft is not None}
+        has_changed_draft = any(
+            self._field_text(name) not in ("", initial_text) for name, initial_text in initial_texts.items()
+        )
+        self.query_one(DialogFrame).set_border_texts(
+            self._title, self._foot or (self.DRAFT_NOTE if has_changed_draft else "")
+        )
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Whoever begins to type the word types it, wherever the focus is."""
-        typing = self.query_one("#typed", LineInput)
-        if typing.display and isinstance(self.focused, TextButton) and event.character == self._typed[:1]:
+        """Move the focus to the input for the typed word when its first letter is pressed on a button."""
+        word_input = self.query_one("#typed", LineInput)
+        if word_input.display and isinstance(self.focused, TextButton) and event.character == self._word[:1]:
             event.stop()
-            typing.value = self._typed[:1]
-            typing.focus()
+            word_input.value = self._word[:1]
+            word_input.focus()
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _written(self) -> None:
+    def _text_changed(self) -> None:
         self._show_state()
-        if any(field.keep is not None for field in self._fields.values()):
-            if self._timer is not None:
-                self._timer.stop()
-            self._timer = self.set_timer(self._clock.typed(monotonic()), self._keep)
+        if any(field.save_draft is not None for field in self._fields.values()):
+            if self._draft_timer is not None:
+                self._draft_timer.stop()
+            self._draft_timer = self.set_timer(self._draft_clock.seconds_until_save(monotonic()), self._save_drafts)
 
-    def _keep(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._clock.kept()
+    def _save_drafts(self) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_clock.mark_saved()
         for name, field in self._fields.items():
-            if field.keep is not None and self.query(f"#{name}"):
-                field.keep(self._written_in(name))
+            if field.save_draft is not None and self.query(f"#{name}"):
+                field.save_draft(self._field_text(name))
 
-    def _keep_now(self) -> None:
+    def _save_drafts_now(self) -> None:
         for name, field in self._fields.items():
-            if field.keep_now is not None and self.query(f"#{name}"):
-                field.keep_now(self._written_in(name))
+            if field.save_draft_now is not None and self.query(f"#{name}"):
+                field.save_draft_now(self._field_text(name))
 
     def on_unmount(self) -> None:
-        if isinstance(self.app, SavesOnExit):
-            self.app.before_end.discard(self._keep_now)
+        if isinstance(self.app, HostApp):
+            self.app.before_end.discard(self._save_drafts_now)
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:
-        await self.do("dialog.yes")
+        await self.run_command("dialog.yes")
 
     @on(TextButton.Pressed)
     async def _pressed(self, message: TextButton.Pressed) -> None:
-        await self.do("dialog.yes" if message.button.id == "yes" else "dialog.no")
+        await self.run_command("dialog.yes" if message.button.id == "yes" else "dialog.no")
 
     def confirm(self) -> None:
-        """Answer that it is to be done."""
-        if not self._answered:
-            self._answered = True
-            self._keep()
-            self.dismiss(Confirmed(self.text, self._written_in("also")))
+        """Close the dialog with the texts of its fields as the result."""
+        if not self._is_answered:
+            self._is_answered = True
+            self._save_drafts()
+            self.dismiss(Confirmed(self.text, self._field_text("also")))
 
     def cancel(self) -> None:
-        """Answer that all stays as it is."""
-        if not self._answered:
-            self._answered = True
-            self._keep()
+        """Close the dialog without confirming."""
+        if not self._is_answered:
+            self._is_answered = True
+            self._save_drafts()
             self.dismiss(None)
 
     def scroll_body(self, pages: int) -> None:
-        """Read on by so many pages where the dialog is longer than the screen."""
+        """Scroll the body by a number of pages if it is longer than the screen."""
         body = self.query_one(".confirm--body", VerticalScroll)
         body.scroll_relative(y=pages * max(1, body.size.height - 2), animate=False)

@@ -1,10 +1,10 @@
-"""What all dialogs have in common: a rounded box over the dimmed screen, with its name in the border."""
+"""Base class of all dialogs: a rounded box with a title in its border, over the dimmed screen."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar, Self
 
 from textual import on
 from textual.app import ComposeResult, RenderResult
@@ -16,52 +16,42 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import mark_for_repaint, prepare_screen
-from octavo.tui.widgets.commands import HasCommands
+from octavo.tui.widgets.commands import HasCommands, HostApp
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.notices import NoticeBoard, Notices
-from octavo.tui.widgets.safe_text import Words, safe
+from octavo.tui.widgets.notices import Notices
+from octavo.tui.widgets.safe_text import AnyText, safe
 
 STYLES = PurePath(__file__).parent
-"""Where the styles of dialogs are: a path relative to a class is looked for beside its subclasses."""
+"""Folder of the dialog styles. Textual would look up a relative path beside the file of each subclass."""
 
 
-@runtime_checkable
-class HasNotices(Protocol):
-    """An app that has notices."""
-
-    notices: NoticeBoard
-
-    def undo(self) -> None:
-        """Take back the last write."""
-
-
-class Frame(Vertical):
-    """The box of a dialog. `title` stands in its upper border, `foot` in its lower one."""
+class DialogFrame(Vertical):
+    """Box around the content of a dialog, with the title in its upper border and `foot` in its lower border."""
 
     foot = ""
 
-    def name_it(self, title: Words, foot: Words | None = None) -> None:
-        """Set what stands in the borders. `foot` None leaves the lower one as it is."""
+    def set_border_texts(self, title: AnyText, foot: AnyText | None = None) -> None:
+        """Set the texts in the borders. None leaves the lower border unchanged."""
         self.border_title = safe(title)
         if foot is not None:
-            self.border_subtitle = words = safe(foot)
-            self.foot, before = words.plain, self.foot
-            if self.is_attached and self.foot != before:
-                self.screen.refresh_bindings()  # the key bar shows what the border does not
+            self.border_subtitle = foot_text = safe(foot)
+            self.foot, old_foot = foot_text.plain, self.foot
+            if self.is_attached and self.foot != old_foot:
+                self.screen.refresh_bindings()  # the key bar omits the keys that the border names
 
 
 class Dialog(HasCommands, ModalScreen[ScreenResultType]):
-    """A dialog. Its keys are the only ones that work while it is open, and the only ones that are seen: those its border
-    does not name stand in the key bar. What is said meanwhile is seen beside it."""
+    """A modal dialog. Only its own keys work while it is open. Its key bar shows the keys that its border does not
+    name, and notices are shown beside its box."""
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
     IS_STOP: ClassVar[bool] = False
-    """Whether one comes back to it from what was opened in it."""
+    """Whether closing a screen that was opened from this dialog returns to the dialog."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
     body: Callable[[], Iterable[Widget]]
-    """The widgets of the dialog itself. Each dialog has its own."""
+    """Returns the widgets of the dialog. Defined by each subclass."""
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -70,18 +60,22 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def compose(self) -> ComposeResult:
         yield from self.body()
         yield KeyBar()
-        if isinstance(self.app, HasNotices):
-            yield Notices(self.app.notices, top=0, clear=Frame)
+        if isinstance(self.app, HostApp):
+            yield Notices(self.app.notices, top=0, uncovered=DialogFrame)
 
     def render(self) -> RenderResult:  # type: ignore[override]  # of screens, which say less than all other widgets may
-        """Return the screen below, tinted. The stack of screens says which: Textual hands out one after the other to whoever
-        is rendered next, and three dialogs that are rendered in another order contain one another."""
+        """Return the tinted screen below, as found in the screen stack.
+
+        Textual instead assigns the background screens in the order of rendering: with three dialogs, two of them could
+        contain each other.
+        """
         stack = self.app.screen_stack
         below = stack.index(self) - 1 if self in stack else -1
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint the dialog, and the dialogs below: Textual refreshes only the one on top if the lowest screen changes."""
+        """Repaint this dialog and the dialogs below. When the lowest screen changes, Textual refreshes only the top
+        dialog."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
                 mark_for_repaint(screen, regions)
@@ -89,16 +83,16 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     @property
     def keys_named(self) -> frozenset[str]:
-        """The keys its border names: `enter`, `J` and `K`, where it says `enter open · J and K change the order`.
+        """Keys that the border names, such as `enter`, `J` and `K` for `enter open · J and K change the order`.
 
-        How to leave stands in the key bar whatever the border says: it is looked for in one place.
+        `esc` is never included: the key bar always shows how to close the dialog.
         """
-        parts = (part for frame in self.query(Frame) for part in frame.foot.split(" · "))
+        parts = (part for frame in self.query(DialogFrame) for part in frame.foot.split(" · "))
         words = [part.split(" ") for part in parts]
-        also = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
-        return frozenset([*(each[0] for each in words), *also]) - {"esc"}
+        second_keys = (each[2] for each in words if each[1:2] == ["and"] and len(each) > 2)
+        return frozenset([*(each[0] for each in words), *second_keys]) - {"esc"}
 
-    @on(Notices.UndoWanted)
+    @on(Notices.UndoRequested)
     def _undo(self) -> None:
-        if isinstance(self.app, HasNotices):
+        if isinstance(self.app, HostApp):
             self.app.undo()

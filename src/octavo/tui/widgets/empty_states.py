@@ -1,4 +1,4 @@
-"""Lines a list shows without items or with only a part of them: loading, empty, failed, filtered, partial."""
+"""Messages that a list shows instead of items or below them: loading, empty, failed, filtered, partially loaded."""
 
 from __future__ import annotations
 
@@ -15,45 +15,47 @@ from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural
 
 SKELETON_AFTER = 0.15
-WORDS_AFTER = 1.0
+MESSAGE_AFTER = 1.0
 HINT_AFTER = 5.0
 _SKELETON = (19, 11, 15)
 
 
-class Waiting:
-    """A first load: nothing for 150 ms, then three grey lines, a sentence after 1 s, the key that cancels after 5 s."""
+class LoadingMessage:
+    """A first load: blank for 150 ms, then three gray bars, after 1 s a message, after 5 s the key that cancels."""
 
-    def __init__(self, widget: Widget, what: str, cancel: str = "") -> None:
-        self.what, self._cancel = what, cancel
+    def __init__(self, widget: Widget, subject: str, cancel: str = "") -> None:
+        self.subject, self._cancel = subject, cancel
         self._step = 0
         self._widget = widget
         self._timers: list[Timer] = []
         if widget.is_running:
-            self._timers = [widget.set_timer(after, self._on) for after in (SKELETON_AFTER, WORDS_AFTER, HINT_AFTER)]
+            self._timers = [
+                widget.set_timer(after, self._advance) for after in (SKELETON_AFTER, MESSAGE_AFTER, HINT_AFTER)
+            ]
 
-    def _on(self) -> None:
+    def _advance(self) -> None:
         self._step += 1
         self._widget.refresh()
 
     def stop(self) -> None:
-        """Count no further."""
+        """Stop the timers."""
         for timer in self._timers:
             timer.stop()
 
     def lines(self) -> list[Content]:
-        """What is drawn now."""
+        """Return the lines to draw now."""
         lines = [Content("")]
         if self._step >= 1:
             lines += [Content.assemble("  ", ("░" * cells, "$panel")) for cells in _SKELETON]
         if self._step >= 2:
-            words = Content.assemble("  Loading ", safe(self.what), "…")
+            words = Content.assemble("  Loading ", safe(self.subject), "…")
             if self._step >= 3 and self._cancel:
                 words = Content.assemble(words, "  ", safe(self._cancel))
             lines += [Content(""), words.stylize("$octavo-muted")]
         return lines
 
 
-def nothing(sentence: str, hint: str) -> list[Content]:
+def empty_lines(sentence: str, hint: str) -> list[Content]:
     """Return the lines of an empty list: why the list is empty, and the next key."""
     lines = [Content(""), Content("  ") + safe(sentence)]
     if hint:
@@ -61,7 +63,7 @@ def nothing(sentence: str, hint: str) -> list[Content]:
     return lines
 
 
-def filtered_out(total: int, query: str) -> list[Content]:
+def no_match_lines(total: int, query: str) -> list[Content]:
     """Return the lines of a list whose filter hides all items."""
     shown = safe(query).truncate(60, ellipsis=True)
     return [
@@ -71,10 +73,10 @@ def filtered_out(total: int, query: str) -> list[Content]:
     ]
 
 
-def failed(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
+def failure_lines(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
     """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still shown."""
-    ways = (("r", "retry"), *offered_commands(app), ("!", "activity"))
-    pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in ways]
+    keys_and_labels = (("r", "retry"), *offered_commands(app), ("!", "activity"))
+    pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
     keys = Content("   ").join(pieces)
     first = Content.assemble(("  ✗ ", "$error"), safe(what))
     why = Content.assemble("    ", safe(cause)).stylize("$octavo-muted")
@@ -84,14 +86,14 @@ def failed(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Cont
     return [Content(""), first, why, Content("    ") + keys]
 
 
-def from_before(words: str) -> Content:
+def age_line(words: str) -> Content:
     """Return the last line of a list that was loaded before the connection was lost."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
     return Content.assemble((f"  {words}   ", "$octavo-muted"), keys)
 
 
-def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
-    """Lines that are too long go on below, as far in as they begin. 0: the width is not known yet."""
+def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:
+    """Wrap long lines and keep their indentation. A width of 0 is unknown, and leaves the lines as they are."""
     out: list[Content] = []
     for line in lines:
         if not width or line.cell_length <= width:
@@ -102,14 +104,14 @@ def wrapped(lines: Iterable[Content], width: int) -> list[Content]:
     return out
 
 
-def shortened(lines: list[Content], most: int) -> list[Content]:
-    """The first `most` lines, the last of them ending in … when there are more."""
+def limit_lines(lines: list[Content], most: int) -> list[Content]:
+    """Return the first `most` lines. The last one ends with “…” if lines were cut."""
     if len(lines) <= most:
         return lines
     last = lines[most - 1]
     return [*lines[: most - 1], last[: max(0, len(last.plain) - 1)] + Content("…")]
 
 
-def partial(loaded: str) -> Content:
+def partial_line(loaded: str) -> Content:
     """Return the last line of a list that is loaded in part: how much is loaded, and the key that loads more."""
     return Content.assemble((f"  {loaded}   ", "$octavo-muted"), ("G", "$primary"), (" load more", "$octavo-muted"))

@@ -1,4 +1,4 @@
-"""The `/` line above a list: it shows what matches as one types."""
+"""The filter line above a list, which starts with `/`. The list shows the matches while the user types."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from octavo.tui.widgets.changing_text import ChangingText
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.text_inputs import LineInput
+from octavo.tui.widgets.text_widgets import ChangingText
 
 
 def _keep(app: App[Any], line: FilterInput) -> None:
@@ -34,7 +34,7 @@ FILTER: Commands[FilterInput] = Commands(
 
 
 class FilterInput(HasCommands, LineInput):
-    """A line without a frame. Esc empties it, then leaves; enter keeps the filter."""
+    """An input without a border. Enter keeps the filter. Esc clears the text, or leaves the empty line."""
 
     CONTEXT: ClassVar[str] = "filter line"
     DEFAULT_CSS = """
@@ -50,27 +50,27 @@ class FilterInput(HasCommands, LineInput):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILTER,)
 
-    class Left(Message):
-        """The line is done with: enter, down, or esc in an empty line (`closed`)."""
+    class Finished(Message):
+        """The user left the filter line with enter, down or esc. `closed` is set if the line was empty."""
 
         def __init__(self, *, closed: bool) -> None:
             super().__init__()
             self.closed = closed
 
     def keep(self) -> None:
-        """Keep the filter, and go to the list."""
-        self.post_message(self.Left(closed=not self.value))
+        """Keep the filter, and return to the list."""
+        self.post_message(self.Finished(closed=not self.value))
 
     def leave(self) -> None:
-        """Empty the line; leave it when it is empty."""
+        """Clear the text, or leave the line if it is empty."""
         if self.value:
             self.clear()
         else:
-            self.post_message(self.Left(closed=True))
+            self.post_message(self.Finished(closed=True))
 
 
 class FilterLine(Widget):
-    """The line with its `/`, and at its end how many match. It belongs to one list, above which it stands."""
+    """The filter input of one list, with `/` before it and the number of matches at its end."""
 
     DEFAULT_CSS = """
     FilterLine {
@@ -85,13 +85,14 @@ class FilterLine(Widget):
     }
     """
 
-    def __init__(self, use: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`use` is called with each filter that is typed, `leave` when the line is done with: is its filter kept?"""
+    def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
+        """`apply` is called with each filter that the user types. `leave` is called when the user leaves the line, with
+        True if the filter is kept."""
         super().__init__()
-        self._use, self._leave = use, leave
+        self._apply, self._leave = apply, leave
         self._matches = ""
         self._input = FilterInput()
-        self._input.can_focus = False  # until it is opened: a hidden line must not take the first focus
+        self._input.can_focus = False  # A hidden line must not take the first focus; `open` allows it.
 
     def compose(self) -> ComposeResult:
         yield Static(Content("/"), classes="filter--sign")
@@ -99,7 +100,7 @@ class FilterLine(Widget):
         yield ChangingText(classes="filter--count")
 
     def open(self, focus: bool = True) -> None:
-        """Show the line, to type in it."""
+        """Show the line and by default focus it."""
         self.display = True
         self._input.can_focus = True
         if focus:
@@ -110,8 +111,8 @@ class FilterLine(Widget):
         self.display = False
         self._input.can_focus = False
 
-    def holds(self, query: str, matches: str) -> None:
-        """Say which filter holds, and how many match it."""
+    def show_filter(self, query: str, matches: str) -> None:
+        """Show the current filter and the number of matches."""
         if query != self._input.value:
             self._input.value = query
         if query:
@@ -119,29 +120,29 @@ class FilterLine(Widget):
         elif not self._input.has_focus:
             self.close()
         self._matches = matches if query else ""
-        self._count()
+        self._show_count()
 
     def on_resize(self) -> None:
-        self._count()
+        self._show_count()
 
-    def _count(self) -> None:
-        """Say how many are shown in as many words as leave room for what is typed."""
-        room = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
+    def _show_count(self) -> None:
+        """Show the number of matches in the longest form that leaves room for the typed text."""
+        free_width = self.size.width - 3 - cell_len(self._input.value) - 1 - 2
         shown, _, total = self._matches.removesuffix(" shown").partition(" of ")
-        ways = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
-        said = next((each for each in ways if len(each) <= room), "")
+        texts = (self._matches, f"{shown} shown", f"{shown}/{total}") if total else (self._matches,)
+        text = next((each for each in texts if len(each) <= free_width), "")
         for count in self.query(".filter--count").results(ChangingText):
-            count.update(Content(said))
-            count.display = bool(said)
+            count.update(Content(text))
+            count.display = bool(text)
 
     @on(Input.Changed)
-    def _type(self, message: Input.Changed) -> None:
+    def _apply_typed(self, message: Input.Changed) -> None:
         message.stop()
-        # What was typed since this message counts too: a filter that is older than the line would be put back into it.
-        self._use(self._input.value)
+        # The current text is used, because the message may be older: its text would be written back into the input.
+        self._apply(self._input.value)
 
-    @on(FilterInput.Left)
-    def _done(self, message: FilterInput.Left) -> None:
+    @on(FilterInput.Finished)
+    def _finish(self, message: FilterInput.Finished) -> None:
         message.stop()
         if message.closed:
             self.close()

@@ -1,4 +1,4 @@
-"""What a filter looks in and what it leaves. A letter more looks only among what the letters before it left."""
+"""Search text of list items for the filter. A longer query searches only the matches of the query before."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ from octavo.api.folding import fold
 
 T = TypeVar("T")
 
-_AT_A_TIME = 200
-"""Values whose words are made before one looks at the clock."""
-_SLICE, _BETWEEN = 0.008, 0.001
-"""Seconds that words are made at a time, and those in which keys go on before more are."""
+_BATCH_SIZE = 200
+"""Number of items prepared before the time is checked."""
+_STEP_SECONDS, _PAUSE_SECONDS = 0.008, 0.001
+"""Seconds of preparing at a time, and seconds of pause for key presses before the next."""
 
 
-def narrows(words: Sequence[str], before: Sequence[str]) -> bool:
-    """Whether what holds all `words` holds all of `before`, too."""
-    return all(any(old in new for new in words) for old in before)
+def is_narrower(words: Sequence[str], old_words: Sequence[str]) -> bool:
+    """Return whether every text that contains all `words` also contains all of `old_words`."""
+    return all(any(old in new for new in words) for old in old_words)
 
 
-class FilterWords(Generic[T]):
-    """The folded words of so many values. Each is asked for them once, for as long as it is among the values."""
+class SearchTexts(Generic[T]):
+    """Folded search texts of the items of a list. The text of each item is read once, while the item stays in the list."""
 
-    def __init__(self, words_of: Callable[[T], str]) -> None:
-        self._words_of = words_of
-        self._values: Sequence[T] = ()
-        self._made: list[str | None] = []
-        """The words of the first of the values, as far as they were made; None where they are not known."""
-        self._found: tuple[tuple[str, ...], Sequence[int]] | None = None
-        """The words that were looked for last, and the places of what holds them."""
+    def __init__(self, text_of: Callable[[T], str]) -> None:
+        self._text_of = text_of
+        self._items: Sequence[T] = ()
+        self._texts: list[str | None] = []
+        """Folded texts by index. None where the text is not prepared yet. The end may be missing."""
+        self._last_search: tuple[tuple[str, ...], Sequence[int]] | None = None
+        """Words of the last search, and the indexes of the items that contain them."""
 
-    def show(self, values: Sequence[T]) -> None:
-        """Look in these from now on."""
-        if self._made:
-            known = dict(zip(map(id, self._values), self._made, strict=False))
-            self._made = [known.get(id(value)) for value in values]
-        self._values, self._found = tuple(values), None
+    def set_items(self, items: Sequence[T]) -> None:
+        """Replace the items, and keep the texts of items that stay."""
+        if self._texts:
+            known = dict(zip(map(id, self._items), self._texts, strict=False))
+            self._texts = [known.get(id(value)) for value in items]
+        self._items, self._last_search = tuple(items), None
 
-    def forget(self) -> None:
-        """Ask all values again: their words may be others now. A filter that holds is to be applied once more."""
-        self._made.clear()
-        self._found = None
+    def discard(self) -> None:
+        """Discard all texts because they may have changed. The caller must apply an active filter again."""
+        self._texts.clear()
+        self._last_search = None
 
     def prepare(self, seconds: float) -> bool:
-        """Make words that are not known, for about so long. Whether all are known now."""
-        until = perf_counter() + seconds
-        for begin in range(0, len(self._values), _AT_A_TIME):
-            if self._make(range(begin, min(begin + _AT_A_TIME, len(self._values)))) and perf_counter() > until:
+        """Prepare missing texts for about `seconds`. Return whether all texts are prepared."""
+        deadline = perf_counter() + seconds
+        for start in range(0, len(self._items), _BATCH_SIZE):
+            if self._prepare_at(range(start, min(start + _BATCH_SIZE, len(self._items)))) and perf_counter() > deadline:
                 return False
         return True
 
-    def prepare_between_keys(self, of: Widget) -> None:
-        """Make words that are not known, a while at a time: of many values that takes longer than a letter may."""
-        if not self.prepare(_SLICE):
-            of.set_timer(_BETWEEN, lambda: self.prepare_between_keys(of))
+    def prepare_between_keys(self, widget: Widget) -> None:
+        """Prepare missing texts in short steps with pauses, so that key presses are not delayed."""
+        if not self.prepare(_STEP_SECONDS):
+            widget.set_timer(_PAUSE_SECONDS, lambda: self.prepare_between_keys(widget))
 
     def matching(self, words: tuple[str, ...]) -> Sequence[int]:
-        """The places of the values that hold every word."""
-        places: Sequence[int] = range(len(self._values))
-        if self._found is not None and narrows(words, self._found[0]):
-            places = self._found[1]
-        self._make(places)
-        made = self._made
+        """Return the indexes of the items that contain every word."""
+        indexes: Sequence[int] = range(len(self._items))
+        if self._last_search is not None and is_narrower(words, self._last_search[0]):
+            indexes = self._last_search[1]
+        self._prepare_at(indexes)
+        texts = self._texts
         for word in words:
-            places = [place for place in places if word in (made[place] or "")]
-        self._found = (words, places)
-        return places
+            indexes = [index for index in indexes if word in (texts[index] or "")]
+        self._last_search = (words, indexes)
+        return indexes
 
-    def _make(self, places: Sequence[int]) -> bool:
-        """Make the words of the values at these places. False when they were known."""
-        made = self._made
-        made += [None] * (len(self._values) - len(made))
-        missing = [place for place in places if made[place] is None]
-        for place in missing:
-            made[place] = fold(self._words_of(self._values[place]))
+    def _prepare_at(self, indexes: Sequence[int]) -> bool:
+        """Prepare the texts at these indexes. Return False if none was missing."""
+        texts = self._texts
+        texts += [None] * (len(self._items) - len(texts))
+        missing = [index for index in indexes if texts[index] is None]
+        for index in missing:
+            texts[index] = fold(self._text_of(self._items[index]))
         return bool(missing)

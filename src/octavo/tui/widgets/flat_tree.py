@@ -1,6 +1,5 @@
-"""Nodes under nodes as one row of them, of which stretches are shown: what is folded or filtered out is left out by
-slices, so that 100 000 of them take no longer than a frame or two.
-"""
+"""A tree stored as a flat list of nodes. Collapsed and filtered nodes are left out by slicing, which stays fast with
+100,000 nodes."""
 
 from __future__ import annotations
 
@@ -10,145 +9,145 @@ from dataclasses import dataclass
 from itertools import compress
 
 from octavo.api.folding import fold
-from octavo.tui.widgets.safe_text import Words
+from octavo.tui.widgets.safe_text import AnyText
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One node as it is shown, which nobody changes: not to be frozen halves the time that 100 000 of them take. `kind` is
-    "page", "group", "link", "section" (a rule that is no stop) or any other."""
+    """A node of a tree, which must not be changed. It is not frozen because a frozen class doubles the time to create
+    100,000 nodes. `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
 
     key: Hashable
-    label: Words
+    label: AnyText
     children: Sequence[Node] = ()
     kind: str = "page"
     count: int = 0
-    """What is open here, such as threads; shown in the colour of people talking. 0 is not shown."""
-    sign: Words = ""
-    """An emoji or a sign of change before the label."""
-    right: Words = ""
-    """A word at the right end, before the count."""
-    tight: Words = ""
-    """The same in fewer cells, for where the label has no room beside it."""
+    """Number shown at the right end in the color of discussions, such as the number of open threads. 0 is not shown."""
+    sign: AnyText = ""
+    """Emoji or change mark before the label."""
+    right: AnyText = ""
+    """Text at the right end, before the count."""
+    short_right: AnyText = ""
+    """Shorter form of `right`, used if the label needs the room."""
     dim: bool = False
-    """Hidden, or not what is looked for."""
+    """Whether the node is dimmed, for example because it is hidden from visitors."""
     path: str = ""
-    """Where it stands among addresses: a filter finds it by the last part of that too, and by all of it after a `/`."""
+    """Path of the page. The filter also searches its last part, or all of it if the query contains a `/`."""
 
 
-class Outline:
-    """All nodes of a tree with their depth, in the order they are drawn. Places count from 0."""
+class FlatTree:
+    """All nodes of a tree with their depths, in display order. Indexes start at 0."""
 
     def __init__(self, roots: Sequence[Node]) -> None:
         self._rows: list[tuple[int, Node]] = []
-        self._inner: list[int] = []
-        """The places of the nodes that have some below them."""
+        self._branches: list[int] = []
+        """Indexes of the nodes with children."""
         self._ends: list[int] = []
-        """For each of those the place after the last of them."""
+        """For each node in `_branches`, the index after its last descendant."""
         self._labels: list[str] | None = None
-        self._above: list[int] = []
-        """For each place that of the node above it, -1 at the top."""
+        self._parents: list[int] = []
+        """For each node the index of its parent, -1 at the top level."""
         self._read(roots)
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
         self._sections = sum([node.kind == "section" for _, node in self._rows])
 
     def _read(self, roots: Sequence[Node]) -> None:
-        rows, inner, ends, above = self._rows, self._inner, self._ends, self._above
+        rows, branches, ends, parents = self._rows, self._branches, self._ends, self._parents
         stack: list[tuple[Iterator[Node], int, int]] = [(iter(roots), -1, -1)]
         depth = 0
         while stack:
-            nodes, number, parent = stack[-1]
+            nodes, branch_number, parent = stack[-1]
             for node in nodes:
                 rows.append((depth, node))
-                above.append(parent)
+                parents.append(parent)
                 if node.children:
-                    stack.append((iter(node.children), len(inner), len(rows) - 1))
-                    inner.append(len(rows) - 1)
+                    stack.append((iter(node.children), len(branches), len(rows) - 1))
+                    branches.append(len(rows) - 1)
                     ends.append(0)
                     depth += 1
                     break
             else:
                 stack.pop()
                 depth -= 1
-                if number >= 0:
-                    ends[number] = len(rows)
+                if branch_number >= 0:
+                    ends[branch_number] = len(rows)
 
     @property
     def count(self) -> int:
-        """How many nodes there are, but for sections."""
+        """Number of nodes without the sections."""
         return len(self._rows) - self._sections
 
     @property
     def has_sections(self) -> bool:
-        """Whether rules stand among the nodes."""
+        """Whether the tree has sections."""
         return self._sections > 0
 
-    def without_below(self, is_folded: Callable[[int, Node], bool]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
-        """The nodes that stand below none that is folded, and their keys."""
+    def visible_nodes(self, is_folded: Callable[[int, Node], bool]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
+        """Return the nodes without a collapsed ancestor, and their keys."""
         rows, keys = self._rows, self._keys
         shown: list[tuple[int, Node]] = []
-        names: list[Hashable] = []
-        at = 0
-        for place, end in zip(self._inner, self._ends, strict=True):
-            if place >= at and is_folded(*rows[place]):
-                shown += rows[at : place + 1]
-                names += keys[at : place + 1]
-                at = end
-        return (shown + rows[at:], names + keys[at:]) if at else (rows, keys)
+        shown_keys: list[Hashable] = []
+        next_index = 0
+        for index, end in zip(self._branches, self._ends, strict=True):
+            if index >= next_index and is_folded(*rows[index]):
+                shown += rows[next_index : index + 1]
+                shown_keys += keys[next_index : index + 1]
+                next_index = end
+        return (shown + rows[next_index:], shown_keys + keys[next_index:]) if next_index else (rows, keys)
 
-    def inner(self, key: Hashable) -> list[Node]:
-        """The node called `key` and those below it, as far as they have some below them."""
-        place = self._keys.index(key)
-        first = bisect_left(self._inner, place)
-        if first == len(self._inner) or self._inner[first] != place:
+    def branches(self, key: Hashable) -> list[Node]:
+        """Return those of the node `key` and its descendants that have children."""
+        index = self._keys.index(key)
+        first = bisect_left(self._branches, index)
+        if first == len(self._branches) or self._branches[first] != index:
             return []
-        last = bisect_left(self._inner, self._ends[first])
-        return [self._rows[each][1] for each in self._inner[first:last]]
+        last = bisect_left(self._branches, self._ends[first])
+        return [self._rows[each][1] for each in self._branches[first:last]]
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
-        """The node called `key` with what it stands under, outermost first. Empty when there is none."""
+        """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         if key not in self._keys:
             return ()
-        place = self._keys.index(key)
-        path = [self._rows[place][1]]
-        while (place := self._above[place]) >= 0:
-            path.append(self._rows[place][1])
+        index = self._keys.index(key)
+        path = [self._rows[index][1]]
+        while (index := self._parents[index]) >= 0:
+            path.append(self._rows[index][1])
         return tuple(reversed(path))
 
-    def prepare(self) -> list[str]:
-        """The labels of all nodes, which take a while the first time."""
+    def folded_labels(self) -> list[str]:
+        """Return the folded labels of all nodes. The first call is slow for a large tree."""
         if self._labels is None:
-            self._labels = [_label(node) for _, node in self._rows]
+            self._labels = [_folded_label(node) for _, node in self._rows]
         return self._labels
 
     def matching(self, words: Sequence[str], among: Sequence[int] | None = None) -> list[int]:
-        """The places of the nodes that hold every word, only those `among` these places if any are given."""
+        """Return the indexes of the nodes that contain every word. With `among`, only these indexes are searched."""
         if any("/" in word for word in words):
-            return [place for place, (_, node) in enumerate(self._rows) if holds(node, words)]
-        labels = self.prepare()
-        places: Sequence[int] = range(len(labels)) if among is None else among
+            return [index for index, (_, node) in enumerate(self._rows) if contains_words(node, words)]
+        labels = self.folded_labels()
+        indexes: Sequence[int] = range(len(labels)) if among is None else among
         for word in words:
-            places = [place for place in places if word in labels[place]]
-        return list(places)
+            indexes = [index for index in indexes if word in labels[index]]
+        return list(indexes)
 
-    def with_above(self, places: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
-        """The nodes at `places` and what they stand under, and their keys."""
-        above, wanted = self._above, bytearray(len(self._rows))
-        for place in places:
-            while place >= 0 and not wanted[place]:
-                wanted[place] = 1
-                place = above[place]
+    def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
+        """Return the nodes at these indexes with all their ancestors, and their keys."""
+        parents, wanted = self._parents, bytearray(len(self._rows))
+        for index in indexes:
+            while index >= 0 and not wanted[index]:
+                wanted[index] = 1
+                index = parents[index]
         return list(compress(self._rows, wanted)), list(compress(self._keys, wanted))
 
 
-def holds(node: Node, words: Sequence[str]) -> bool:
-    """Whether the label of a node, or its path, holds every word. Words are folded."""
-    label = _label(node)
+def contains_words(node: Node, words: Sequence[str]) -> bool:
+    """Return whether the label of a node, or its path, contains every folded word."""
+    label = _folded_label(node)
     return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
 
-def _label(node: Node) -> str:
-    """The label and the last part of the path, folded; a section, which nobody looks for, has none."""
+def _folded_label(node: Node) -> str:
+    """Return the folded label and the last part of the path. Empty for a section, which is not searched."""
     if node.kind == "section":
         return ""
     label = fold(node.label if isinstance(node.label, str) else node.label.plain)

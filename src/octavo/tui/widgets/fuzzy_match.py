@@ -1,4 +1,4 @@
-"""Finding what one means from a few typed letters: whole words first, letters in order last."""
+"""Fuzzy search with a few typed letters: whole words rank first, single letters in order rank last."""
 
 from __future__ import annotations
 
@@ -12,79 +12,81 @@ from octavo.api.folding import FoldedText, fold
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """How well a text answers a query, and which characters of it do."""
+    """Score of a text for a query, and the indexes of the matching letters."""
 
     score: float
-    places: tuple[int, ...] = ()
+    indexes: tuple[int, ...] = ()
 
-    def shown(self, content: Content, style: str | Style) -> Content:
-        """`content` (of the text that was matched) with the characters that match in `style`."""
+    def highlight(self, content: Content, style: str | Style) -> Content:
+        """Return `content`, the styled form of the matched text, with the matching letters in `style`."""
         start = end = -1
-        for place in (*self.places, -1):
-            if place != end:
+        for index in (*self.indexes, -1):
+            if index != end:
                 if start >= 0:
                     content = content.stylize(style, start, end)
-                start = place
-            end = place + 1
+                start = index
+            end = index + 1
         return content
 
 
 def match(query: str, text: str) -> Match | None:
-    """How `text` answers `query`: every word of it must stand in it, or its letters in that order. None: not at all."""
+    """Return how well `text` matches `query`. Each word must occur in the text, or its letters must follow in order.
+    None if not."""
     folded = FoldedText(text)
-    score, places = 0.0, set[int]()
+    score, matched = 0.0, set[int]()
     for word in fold(query).split():
-        found = _substring(word, folded.text) or _in_order(word, folded.text)
-        if found is None:
+        word_match = _match_substring(word, folded.text) or _match_letters(word, folded.text)
+        if word_match is None:
             return None
-        score += found.score
-        for place in found.places:
-            places.update(range(*folded.within(place, place + 1)))
-    return Match(score - len(text) / 1000, tuple(sorted(places)))
+        score += word_match.score
+        for index in word_match.indexes:
+            matched.update(range(*folded.original_range(index, index + 1)))
+    return Match(score - len(text) / 1000, tuple(sorted(matched)))
 
 
-def _substring(word: str, text: str) -> Match | None:
+def _match_substring(word: str, text: str) -> Match | None:
     best: Match | None = None
     start = text.find(word)
     while start >= 0:
-        whole = _begins(text, start)
-        score = (100.0 if whole else 60.0) - min(start, 40) / 10
+        starts_word = _starts_word(text, start)
+        score = (100.0 if starts_word else 60.0) - min(start, 40) / 10
         if best is None or score > best.score:
             best = Match(score, tuple(range(start, start + len(word))))
         start = text.find(word, start + 1)
     return best
 
 
-def _in_order(word: str, text: str) -> Match | None:
-    """The letters of `word` in this order: each begins a word, or stands near the one before it."""
+def _match_letters(word: str, text: str) -> Match | None:
+    """Match the letters of `word` in order. Each must start a word or be near the letter before."""
     for start, letter in enumerate(text):
-        if letter != word[0] or not _begins(text, start):
+        if letter != word[0] or not _starts_word(text, start):
             continue
-        places, far = [start], 0
+        indexes, distance = [start], 0
         for wanted in word[1:]:
-            found = _next(wanted, text, places[-1] + 1)
-            if found is None:
+            next_letter = _find_next(wanted, text, indexes[-1] + 1)
+            if next_letter is None:
                 break
-            places.append(found[0])
-            far += found[1]
-        if len(places) == len(word) and far <= 3 * len(word):
-            return Match(30.0 - far, tuple(places))
+            indexes.append(next_letter[0])
+            distance += next_letter[1]
+        if len(indexes) == len(word) and distance <= 3 * len(word):
+            return Match(30.0 - distance, tuple(indexes))
     return None
 
 
-def _next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Where `letter` stands next from `start` on, and how far that is: in letters, or in words it leaves out."""
-    nearest = text.find(letter, start)
-    if nearest < 0:
+def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
+    """Return the index of the next `letter` from `start` on and its distance: skipped letters, or 2 for each skipped
+    word."""
+    nearest_index = text.find(letter, start)
+    if nearest_index < 0:
         return None
-    words = 0
-    for place in range(start, len(text)):
-        if text[place].isalnum() and _begins(text, place):
-            if text[place] == letter and 2 * words < nearest - start:
-                return place, 2 * words
-            words += 1
-    return nearest, nearest - start
+    skipped_words = 0
+    for index in range(start, len(text)):
+        if text[index].isalnum() and _starts_word(text, index):
+            if text[index] == letter and 2 * skipped_words < nearest_index - start:
+                return index, 2 * skipped_words
+            skipped_words += 1
+    return nearest_index, nearest_index - start
 
 
-def _begins(text: str, place: int) -> bool:
+def _starts_word(text: str, place: int) -> bool:
     return place == 0 or not text[place - 1].isalnum()

@@ -1,4 +1,4 @@
-"""The one line of keys at the bottom: those of what has focus, most likely first."""
+"""The key bar: one line at the bottom with the most important keys of the focused widget and its view."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from octavo.tui.widgets.commands import ActiveCommand, key_bar
 from octavo.tui.widgets.safe_text import safe
 
 _HELP = "app.help"
-_COMMANDS_SHOWN = 8
+_MAX_COMMANDS = 8
 
 
 class KeyBar(Widget):
-    """Shows six to eight keys, cut at a whole word, help last. A key that cannot act is dim. A click presses it."""
+    """A line of up to eight keys, without partial labels and with the help key last. Unavailable commands are dimmed. A
+    click runs a command."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False
@@ -35,74 +36,79 @@ class KeyBar(Widget):
 
     def __init__(self, *, name: str | None = None, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._places: list[tuple[int, int, ActiveCommand]] = []
+        self._spans: list[tuple[int, int, ActiveCommand]] = []
         self._shown: list[ActiveCommand] = []
-        self._next: list[ActiveCommand] | None = None
-        """Those that are others than are shown, until they are."""
-        self._is_told = False
-        """That keys may be others since they were asked for."""
+        self._changed_commands: list[ActiveCommand] | None = None
+        """Changed commands that are not drawn yet. None if there are none."""
+        self._is_outdated = False
+        """Whether bindings may have changed since the commands were read."""
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self._bindings_changed())
 
     def _bindings_changed(self) -> None:
-        self._is_told = True
+        self._is_outdated = True
         self.check_idle()
 
     def on_idle(self) -> None:
-        # Told several times with each key, and most of them leave the keys as they were. What is on show is whole: a screen
-        # that is being made or taken down cannot be asked.
-        if self._is_told and self.is_attached and not is_being_removed(self.screen):
-            self._is_told = False
+        # The signal comes several times per key press, mostly without a change. A screen that is being created or
+        # removed is not asked, because its widgets are incomplete.
+        if self._is_outdated and self.is_attached and not is_being_removed(self.screen):
+            self._is_outdated = False
             if not self._shown or not self.screen.is_current:
-                self._next = None
+                self._changed_commands = None
                 self.refresh()
-            elif (commands := key_bar(self.screen)) != (self._shown if self._next is None else self._next):
-                self._next = commands
+            elif (commands := key_bar(self.screen)) != (
+                self._shown if self._changed_commands is None else self._changed_commands
+            ):
+                self._changed_commands = commands
                 self.refresh()
 
     def render(self) -> RenderResult:
-        commands = self._shown = key_bar(self.screen) if self._next is None or self._is_told else self._next
-        self._next = None
+        commands = self._shown = (
+            key_bar(self.screen) if self._changed_commands is None or self._is_outdated else self._changed_commands
+        )
+        self._changed_commands = None
         help_key = next((command for command in commands if command.id == _HELP), None)
         others = [command for command in commands if command.id != _HELP]
-        ending = self._label([help_key]) if help_key else Content("")
-        room = self.size.width - 2 - (ending.cell_length + 2 if help_key else 0)
+        help_label = self._label([help_key]) if help_key else Content("")
+        free_width = self.size.width - 2 - (help_label.cell_length + 2 if help_key else 0)
         line = Content(" ")
-        self._places = []
-        for together in _grouped(others)[:_COMMANDS_SHOWN]:
-            label = self._label(together)
-            if line.cell_length + label.cell_length > room:
+        self._spans = []
+        for group in _group_commands(others)[:_MAX_COMMANDS]:
+            label = self._label(group)
+            if line.cell_length + label.cell_length > free_width:
                 break
-            line = self._add(line, label, together[0])
+            line = self._add(line, label, group[0])
         if help_key:
-            line = self._add(line, ending, help_key)
+            line = self._add(line, help_label, help_key)
         return line
 
     def _add(self, line: Content, label: Content, command: ActiveCommand) -> Content:
         start = line.cell_length
-        self._places.append((start, start + label.cell_length, command))
+        self._spans.append((start, start + label.cell_length, command))
         return line + label + Content("  ")
 
-    def _label(self, together: list[ActiveCommand]) -> Content:
-        first = together[0]
-        keys = "/".join(command.key for command in together)
+    def _label(self, group: list[ActiveCommand]) -> Content:
+        first = group[0]
+        keys = "/".join(command.key for command in group)
         title = first.group.description if first.group and first.group.description else first.title
         words = title[:1].lower() + title[1:] if title[1:2].islower() else title
-        if not any(command.enabled for command in together):
+        if not any(command.enabled for command in group):
             return safe(f"{keys} {words}").stylize(self.get_visual_style("keybar--disabled", partial=True))
         return safe(keys).stylize(self.get_visual_style("keybar--key", partial=True)) + Content(" ") + safe(words)
 
     def on_click(self, event: Click) -> None:
-        for start, end, command in self._places:
+        for start, end, command in self._spans:
             if start <= event.x < end:
                 event.stop()
-                # As a key does, in turn of the app: a screen that is closed waits for all its parts, and so for this one.
+                # Runs in the app, as for a key press: a closing screen waits for the handlers of its widgets, and so
+                # for this one.
                 self.app.call_later(command.run)
 
 
-def _grouped(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
-    """The commands, those of one binding group that stand side by side put together: `n/N change`."""
+def _group_commands(commands: list[ActiveCommand]) -> list[list[ActiveCommand]]:
+    """Group consecutive commands of one binding group, which share a label: `n/N change`."""
     groups: list[list[ActiveCommand]] = []
     for command in commands:
         if groups and command.group is not None and groups[-1][0].group == command.group:

@@ -1,4 +1,4 @@
-"""A list that is drawn line by line, with a cursor that is a bar and never jumps."""
+"""A list widget that draws single lines. Its cursor is a bar, which stays on its item when the list changes."""
 
 from __future__ import annotations
 
@@ -21,74 +21,75 @@ from textual.widget import Widget
 from octavo.api.folding import fold
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import (
-    Waiting,
-    failed,
-    filtered_out,
-    from_before,
-    nothing,
-    partial,
-    shortened,
-    wrapped,
+    LoadingMessage,
+    age_line,
+    empty_lines,
+    failure_lines,
+    limit_lines,
+    no_match_lines,
+    partial_line,
+    wrap_lines,
 )
 from octavo.tui.widgets.safe_text import fit, spread
-from octavo.tui.widgets.scrolling import Scrolling, let_go
+from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
 
-_MOST_SAID = 3
-"""Most lines of a message about a failed refresh below a list, so that the list keeps its room."""
-_KEPT_ITEMS = 2000
-_MORE = "loaded, more on the server"
+_MAX_MESSAGE_LINES = 3
+"""Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""
+_CACHE_SIZE = 2000
+_PARTLY_LOADED = "loaded, more on the server"
 
 
 STILL_LOADING = "Still loading. Wait a moment."
 
 
-def _why_not_opened(app: App[Any], lines: Lines) -> str | None:
+def _why_not_open(app: App[Any], lines: LineList) -> str | None:
     if lines.keys:
         return None
     return STILL_LOADING if lines.state.is_waiting else "You cannot open this item."
 
 
-def _why_not_moved(app: App[Any], lines: Lines) -> str | None:
+def _why_not_move(app: App[Any], lines: LineList) -> str | None:
     return STILL_LOADING if lines.state.is_waiting and not lines.keys else None
 
 
-LIST: Commands[Lines] = Commands(
+LIST: Commands[LineList] = Commands(
     "list",
     (
-        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_opened),
+        Command("open", "enter", "Open", "Open the selected item", run=lambda _, lines: lines.choose(), why_not=_why_not_open),
         Command("down", "j,down", "Down", "Go to the next item", run=lambda _, lines: lines.move(1),
-                why_not=_why_not_moved, shown=False),
+                why_not=_why_not_move, shown=False),
         Command("up", "k,up", "Up", "Go to the previous item", run=lambda _, lines: lines.move(-1),
-                why_not=_why_not_moved, shown=False),
+                why_not=_why_not_move, shown=False),
         Command("top", "g,home", "Top", "Go to the first item", run=lambda _, lines: lines.go_to_first(), shown=False),
         Command("bottom", "G,end", "Bottom", "Go to the last item and load more", run=lambda _, lines: lines.go_to_last(), shown=False),
         Command("page_down", "ctrl+d,pagedown", "Half page down", "Go down half a page", run=lambda _, lines: lines.page(1), shown=False),
         Command("page_up", "ctrl+u,pageup", "Half page up", "Go up half a page", run=lambda _, lines: lines.page(-1), shown=False),
         Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading",
-                run=lambda _, lines: lines.go_to_heading(1), there=lambda _, lines: bool(lines.between), key_display="}", shown=False),
+                run=lambda _, lines: lines.go_to_heading(1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="}", shown=False),
         Command("previous_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading",
-                run=lambda _, lines: lines.go_to_heading(-1), there=lambda _, lines: bool(lines.between), key_display="{", shown=False),
+                run=lambda _, lines: lines.go_to_heading(-1), is_available=lambda _, lines: bool(lines.extra_lines), key_display="{", shown=False),
         Command("filter", "slash", "Filter", "Filter the list",
-                run=lambda _, lines: lines.open_filter(), there=lambda _, lines: lines.can_filter, key_display="/"),
+                run=lambda _, lines: lines.open_filter(), is_available=lambda _, lines: lines.can_filter, key_display="/"),
         Command("clear", "escape", "Clear", "Clear the filter, or the selection if no filter is set", run=lambda _, lines: lines.clear_filter(),
-                there=lambda _, lines: lines.is_narrowed, shown=False),
+                is_available=lambda _, lines: lines.has_filter, shown=False),
     ),
     find=lambda lines: lines,
 )  # fmt: skip
 
 
-class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
-    """Items with a cursor that stays on its key, a filter, and messages about both.
+class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
+    """A list of keyed items with a cursor, a filter, and status messages.
 
-    A subclass says where each item stands (`lay_out`) and how one is drawn (`draw_item`).
+    A subclass sets the lines of the items with `lay_out` and draws an item in `draw_item`.
     """
 
     draw_item: Callable[[int, int], list[Content]]
-    """The lines of an item, by its place, in so many cells, without the bar at the left. Each kind of list has its own."""
+    """Returns the lines of the item at an index for a width in cells, without the cursor bar. Defined by each subclass.
+    """
     CONTEXT: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -102,7 +103,7 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         "line--hit",
     }
     DEFAULT_CSS = """
-    Lines {
+    LineList {
         background: $background;
         color: $foreground;
         overflow-x: hidden;
@@ -120,36 +121,36 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     """
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (LIST,)
 
-    class FromList(Message):
-        """What a list tells; a handler is for that of some by a selector."""
+    class ListMessage(Message):
+        """Base of the messages of a list. `control` lets `on` handlers select the list."""
 
-        def __init__(self, lines: Lines) -> None:
+        def __init__(self, lines: LineList) -> None:
             super().__init__()
             self.lines = lines
 
         @property
-        def control(self) -> Lines:
+        def control(self) -> LineList:
             return self.lines
 
-    class Highlighted(FromList):
-        """The cursor came to another item. `key` is None when there are no items."""
+    class Highlighted(ListMessage):
+        """The cursor moved to another item. `key` is None if the list is empty."""
 
-        def __init__(self, lines: Lines, key: Hashable | None) -> None:
+        def __init__(self, lines: LineList, key: Hashable | None) -> None:
             super().__init__(lines)
             self.key = key
 
-    class Chosen(FromList):
-        """An item was opened, with enter or a second click."""
+    class Opened(ListMessage):
+        """The user opened an item, with enter or a double click."""
 
-        def __init__(self, lines: Lines, key: Hashable) -> None:
+        def __init__(self, lines: LineList, key: Hashable) -> None:
             super().__init__(lines)
             self.key = key
 
-    class MoreWanted(FromList):
-        """The cursor came near the end of what is loaded, and there is more."""
+    class MoreRequested(ListMessage):
+        """The cursor is near the end of the loaded items, and the server has more."""
 
-    class Filtered(FromList):
-        """Another filter holds."""
+    class FilterChanged(ListMessage):
+        """The filter changed."""
 
     def __init__(
         self,
@@ -158,66 +159,62 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """`empty` says why there is nothing, `hint` names the next key."""
+        """`empty` is the message of an empty list, `hint` names the next key."""
         super().__init__(id=id)
         self.state = ListState(self, empty, hint)
-        self.always_lit = False
-        """Draw the cursor as if the list had focus: another widget passes keys on to it."""
-        self.extent = Extent(self)
+        self.is_always_lit = False
+        """Whether the cursor is drawn as focused although another widget has the focus and forwards its keys."""
+        self.counts = Extent(self)
         self.query_text = ""
-        """The filter that holds."""
+        """The current filter as typed."""
         self.cursor = 0
-        """The index of the item the cursor is on."""
+        """Index of the selected item."""
         self.keys: Sequence[Hashable] = ()
-        """What the items are called, in order."""
-        self.firsts: Sequence[int] = range(0)
-        """The line each item begins on."""
+        """Keys of the shown items, in order."""
+        self.first_lines: Sequence[int] = range(0)
+        """First line of each item."""
         self.item_height = 1
-        self.between: dict[int, tuple[Content, Content]] = {}
-        """The two ends of lines that are no item's."""
+        self.extra_lines: dict[int, tuple[Content, Content]] = {}
+        """Lines without an item, such as headings: line number to left and right text."""
         self.line_count = 0
         self.painter = ItemPainter(self)
-        self.foot: list[Content] = []
-        """The lines that stay at the bottom."""
+        self.footer: list[Content] = []
+        """Lines below the items, which do not scroll."""
         self.can_filter: bool = False
-        self.kept_key: Hashable | None = None
-        """The item the cursor was put on by hand: where it goes back to when a filter is cleared."""
-        self._announced: Hashable | None = None
-        self._asked_more = -1
-        self._laid_out_for = ""
-        """The filter that held when items were laid out last."""
+        self.returning_key: Hashable | None = None
+        """Key of the item that the user selected. The cursor returns to this item when a filter is cleared."""
+        self._announced_key: Hashable | None = None
+        self._requested_at = -1
+        self._layout_query = ""
+        """Filter at the time of the last layout."""
         self._filter_line: FilterLine | None = None
 
-    # What a subclass says
-
     def can_stop_at(self, index: int) -> bool:
-        """Whether the cursor may be on an item."""
+        """Return whether the cursor can be on an item."""
         return True
 
-    columns_line: Callable[[int], Content] | None = None
-    """The names of the columns in so many cells, which stay at the top."""
+    column_titles: Callable[[int], Content] | None = None
+    """Returns the fixed first line with the column titles for a width in cells. None: no such line."""
 
-    def matching(self) -> int:
-        """How many items the filter leaves."""
+    def match_count(self) -> int:
+        """Return how many items match the filter."""
         return len(self.keys)
 
     def apply_filter(self) -> None:
-        """Show only the items that hold every one of `words`."""
-
-    # What callers ask and do
+        """Lay out only the items that contain every one of `words`."""
 
     @property
     def key(self) -> Hashable | None:
-        """The key of the item the cursor is on."""
+        """Key of the selected item. None if the list is empty."""
         return self.keys[self.cursor] if self.keys else None
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The words of the filter, folded."""
+    def filter_words(self) -> tuple[str, ...]:
+        """Folded words of the filter."""
         return tuple(fold(self.query_text).split())
 
     def go_to(self, key: Hashable | None) -> bool:
-        """Put the cursor on the item called `key`. False when it is not there."""
+        """Select the item with this key. Return False if there is none."""
         try:
             index = self.keys.index(key)
         except ValueError:
@@ -225,75 +222,74 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         self._set_cursor(index)
         return True
 
-    def look_at(self, index: int) -> None:
-        """Put the cursor on an item for now: it goes back to where it was when other items are shown."""
-        held = self.kept_key
+    def select_temporarily(self, index: int) -> None:
+        """Select an item temporarily. At the next layout the cursor returns to the item that the user selected."""
+        user_key = self.returning_key
         self._set_cursor(index)
-        self.kept_key = held
+        self.returning_key = user_key
 
-    def stay(self) -> None:
-        """Where the cursor is now is where it was put."""
-        self.kept_key = self.key
+    def keep_selection(self) -> None:
+        """Treat the selected item as selected by the user."""
+        self.returning_key = self.key
 
     def set_filter(self, query: str) -> None:
-        """Show only what holds every word of `query`. Empty: everything."""
+        """Show only items that contain every word of `query`. Empty: show all items."""
         if query == self.query_text:
             return
         self.query_text = query
         self.apply_filter()
         if self._filter_line is not None:
-            self._filter_line.holds(query, self.extent.said)
-        self.post_message(self.Filtered(self))
+            self._filter_line.show_filter(query, self.counts.summary)
+        self.post_message(self.FilterChanged(self))
         self.refresh_bindings()
-
-    # Laying out
 
     def lay_out(
         self,
         keys: Sequence[Hashable],
         *,
-        firsts: Sequence[int] | None = None,
-        between: dict[int, tuple[Content, Content]] | None = None,
+        first_lines: Sequence[int] | None = None,
+        extra_lines: dict[int, tuple[Content, Content]] | None = None,
         height: int = 1,
         line_count: int | None = None,
         unfiltered: int | None = None,
     ) -> None:
-        """Show other items: `firsts` is the line each begins on, `between` the two ends of lines that are no item's.
+        """Show items with these keys. `first_lines` has the first line of each item, `extra_lines` the left and right text of
+        lines without an item.
 
-        The cursor stays on its key and on its place on the screen.
+        The cursor stays on its item and at its height on the screen.
         """
-        held, old, had = self.kept_key, self.cursor, bool(self.keys)
-        before = self.keys
-        above = self.firsts[old] - self.scroll_offset.y if had else 0
+        user_key, old_cursor, had_items = self.returning_key, self.cursor, bool(self.keys)
+        old_keys = self.keys
+        height_above = self.first_lines[old_cursor] - self.scroll_offset.y if had_items else 0
         at_top = self.scroll_offset.y == 0
         self.keys, self.item_height = keys, height
-        self.firsts = range(0, len(keys) * height, height) if firsts is None else firsts
-        self.between = between or {}
+        self.first_lines = range(0, len(keys) * height, height) if first_lines is None else first_lines
+        self.extra_lines = extra_lines or {}
         self.line_count = len(keys) * height if line_count is None else line_count
-        self.extent.here = len(keys) if unfiltered is None else unfiltered
-        self._asked_more = -1
-        is_same_filter, self._laid_out_for = self._laid_out_for == self.query_text, self.query_text
-        left = None
+        self.counts.loaded = len(keys) if unfiltered is None else unfiltered
+        self._requested_at = -1
+        is_same_filter, self._layout_query = self._layout_query == self.query_text, self.query_text
+        remaining = None
         try:
-            index = keys.index(held) if held is not None else 0
+            index = keys.index(user_key) if user_key is not None else 0
         except ValueError:
-            left = _nearest_left(before, old, keys) if is_same_filter else None
-            index = left if left is not None else 0 if self.query_text else old
-        self.cursor = self._next_stop(index, 1)
-        if keys and (not self.query_text or (left is not None and held in before)):
-            # What the cursor was on may be gone: should it come back, the cursor must not go back to it by itself.
-            self.kept_key = self.key
+            remaining = _nearest_remaining(old_keys, old_cursor, keys) if is_same_filter else None
+            index = remaining if remaining is not None else 0 if self.query_text else old_cursor
+        self.cursor = self._nearest_stop(index, 1)
+        if keys and (not self.query_text or (remaining is not None and user_key in old_keys)):
+            # The selected item is gone. If it returns later, the cursor must not jump back to it.
+            self.returning_key = self.key
         self.lay_out_again()
-        if keys and had:
-            line = self.firsts[self.cursor]
-            top = 0 if at_top and line < self._room else line - above
+        if keys and had_items:
+            line = self.first_lines[self.cursor]
+            top = 0 if at_top and line < self._visible_height else line - height_above
             self.scroll_to(y=max(0, top), animate=False, force=True, immediate=True)
-        self._reveal()
-        self._announce()
+        self._scroll_to_cursor()
+        self._announce_selection()
 
     def on_resize(self, event: Resize) -> None:
         self.lay_out_again()
-        self._reveal()
+        self._scroll_to_cursor()
 
     def on_focus(self, event: Focus) -> None:
         self._refresh_items(self.cursor)
@@ -301,185 +297,182 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
     def on_blur(self, event: Blur) -> None:
         self._refresh_items(self.cursor)
 
-    # Moving
-
-    def _next_stop(self, index: int, step: int) -> int:
-        """The nearest item from `index` on (or before, if there is none) where the cursor may be."""
+    def _nearest_stop(self, index: int, step: int) -> int:
+        """Return the nearest index from `index` on where the cursor can be, searching backward last."""
         count = len(self.keys)
         index = max(0, min(index, count - 1))
         for direction in (step, -step):
-            at = index
-            while 0 <= at < count:
-                if self.can_stop_at(at):
-                    return at
-                at += direction
+            position = index
+            while 0 <= position < count:
+                if self.can_stop_at(position):
+                    return position
+                position += direction
         return index
 
     def _set_cursor(self, index: int, *, step: int = 1) -> None:
         if not self.keys:
-            self._ask_for_more()
+            self._request_more()
             return
-        old, self.cursor = self.cursor, self._next_stop(index, step)
-        self.kept_key = self.key
-        if old != self.cursor:
-            self._refresh_items(old, self.cursor)
-        self._reveal()
-        self._announce()
-        self._ask_for_more()
+        old_cursor, self.cursor = self.cursor, self._nearest_stop(index, step)
+        self.returning_key = self.key
+        if old_cursor != self.cursor:
+            self._refresh_items(old_cursor, self.cursor)
+        self._scroll_to_cursor()
+        self._announce_selection()
+        self._request_more()
 
     def _refresh_items(self, *indexes: int) -> None:
-        above, width, count = self.head - self.scroll_offset.y, self.size.width, len(self.firsts)
-        rows = [Region(0, self.firsts[each] + above, width, self.item_height) for each in indexes if each < count]
+        above, width, count = self.header_height - self.scroll_offset.y, self.size.width, len(self.first_lines)
+        rows = [Region(0, self.first_lines[each] + above, width, self.item_height) for each in indexes if each < count]
         if rows:
             self.refresh(*rows)
 
-    def _reveal(self) -> None:
-        """Scroll as little as it takes to show the cursor, and the heading it stands under."""
+    def _scroll_to_cursor(self) -> None:
+        """Scroll as little as needed to show the selected item and the headings directly above."""
         if not self.keys or not self.size.height:
             return
-        first = self.firsts[self.cursor]
+        first = self.first_lines[self.cursor]
         top = first
-        while top - 1 in self.between and first - top < 3:
+        while top - 1 in self.extra_lines and first - top < 3:
             top -= 1
-        offset, room = self.scroll_offset.y, self._room
-        lowest = min(first, first + self.item_height - room)
-        if offset > (top := max(top, lowest)):
+        offset, visible_height = self.scroll_offset.y, self._visible_height
+        lowest_offset = min(first, first + self.item_height - visible_height)
+        if offset > (top := max(top, lowest_offset)):
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        elif offset < lowest:
-            self.scroll_to(y=lowest, animate=False, force=True, immediate=True)
+        elif offset < lowest_offset:
+            self.scroll_to(y=lowest_offset, animate=False, force=True, immediate=True)
 
-    def _announce(self) -> None:
-        if self.key != self._announced:
-            self._announced = self.key
+    def _announce_selection(self) -> None:
+        if self.key != self._announced_key:
+            self._announced_key = self.key
             self.post_message(self.Highlighted(self, self.key))
             self.refresh_bindings()
 
-    def _ask_for_more(self) -> None:
+    def _request_more(self) -> None:
         count = len(self.keys)
-        if self.extent.is_partial and not self.query_text and self.cursor >= count - 10 and self._asked_more != count:
-            self._asked_more = count
-            self.post_message(self.MoreWanted(self))
+        if self.counts.is_partial and not self.query_text and self.cursor >= count - 10 and self._requested_at != count:
+            self._requested_at = count
+            self.post_message(self.MoreRequested(self))
 
     def on_click(self, event: Click) -> None:
-        line = event.y - self.head + self.scroll_offset.y
-        index = bisect_right(self.firsts, line) - 1
-        if event.y < self.head or index < 0 or line >= self.firsts[index] + self.item_height:
+        line = event.y - self.header_height + self.scroll_offset.y
+        index = bisect_right(self.first_lines, line) - 1
+        if event.y < self.header_height or index < 0 or line >= self.first_lines[index] + self.item_height:
             return
         if not self.can_stop_at(index):
             return
-        again = index == self.cursor and event.chain > 1
+        is_double = index == self.cursor and event.chain > 1
         self._set_cursor(index)
-        self.clicked(index, event.x, again=again)
+        self.item_clicked(index, event.x, is_double=is_double)
 
-    def clicked(self, index: int, x: int, *, again: bool) -> None:
-        """An item was clicked at cell `x`; `again` when it was the second click on it."""
-        if again:
+    def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
+        """Handle a click on an item at cell `x`. `is_double` is True for the second click of a double click."""
+        if is_double:
             self.choose()
 
     def move(self, step: int) -> None:
-        """Go so many rows down, or up."""
+        """Move the cursor down by `step` items, or up if negative."""
         self._set_cursor(self.cursor + step, step=step)
 
     def go_to_first(self) -> None:
-        """Go to the first row, and show what is above it."""
+        """Select the first item and scroll to the top."""
         self._set_cursor(0)
         self.scroll_to(y=0, animate=False, force=True, immediate=True)
-        self._reveal()
+        self._scroll_to_cursor()
 
     def go_to_last(self) -> None:
-        """Go to the last row that is loaded."""
+        """Select the last loaded item."""
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Go to the first row under the next heading, or with -1 under this one, or the one before."""
-        begin = {bisect_left(self.firsts, line) for line in self.between}
-        further = [each for each in begin if (each > self.cursor if step > 0 else each < self.cursor)]
-        if further and self.keys:
-            self._set_cursor(min(further) if step > 0 else max(further), step=step)
+        """Select the first item below the next heading. With -1, the first item below the current heading, or below the
+        previous one."""
+        first_items = {bisect_left(self.first_lines, line) for line in self.extra_lines}
+        candidates = [each for each in first_items if (each > self.cursor if step > 0 else each < self.cursor)]
+        if candidates and self.keys:
+            self._set_cursor(min(candidates) if step > 0 else max(candidates), step=step)
 
     def page(self, direction: int) -> None:
-        """Go down half a page, or with -1 up."""
-        step = max(1, self._room // self.item_height // 2)
+        """Move the cursor by half a page, up if `direction` is -1."""
+        step = max(1, self._visible_height // self.item_height // 2)
         self._set_cursor(self.cursor + direction * step, step=direction)
 
     def choose(self) -> None:
-        """Open what the cursor is on."""
+        """Open the selected item."""
         if self.keys and (key := self.key) is not None:
-            self.post_message(self.Chosen(self, key))
+            self.post_message(self.Opened(self, key))
 
     async def open_filter(self) -> None:
-        """Open the filter line, which stands above the list: the list has to be in a column."""
+        """Show the filter line above the list, mounted on first use. The list must have a vertical layout around it."""
         if self._filter_line is None and isinstance(self.parent, Widget):
-            from octavo.tui.widgets.filter_input import FilterLine  # a list is shown without it
+            from octavo.tui.widgets.filter_input import FilterLine  # lazy: most lists are never filtered
 
-            self._filter_line = FilterLine(self.set_filter, self._filter_left)
+            self._filter_line = FilterLine(self.set_filter, self._finish_filter)
             await self.parent.mount(self._filter_line, before=self)
         if self._filter_line is not None:
             self._filter_line.open()
 
-    def _filter_left(self, kept: bool) -> None:
-        if kept and self.keys:
-            self.stay()
+    def _finish_filter(self, is_kept: bool) -> None:
+        if is_kept and self.keys:
+            self.keep_selection()
         self.focus()
 
     @property
-    def is_narrowed(self) -> bool:
-        """Whether there is something that `clear_filter` takes away."""
+    def has_filter(self) -> bool:
+        """Whether `clear_filter` has something to clear."""
         return bool(self.query_text)
 
     def clear_filter(self) -> None:
-        """Show everything again."""
+        """Remove the filter."""
         self.set_filter("")
-
-    # What there is, and how it is drawn
 
     @property
     def cursor_region(self) -> Region:
-        """Where the cursor stands on the screen: what nothing may cover."""
+        """Screen region of the selected item, which notices must not cover."""
         if not self.keys:
             return Region()
-        top = self.firsts[self.cursor] - self.scroll_offset.y + self.head
+        top = self.first_lines[self.cursor] - self.scroll_offset.y + self.header_height
         return Region(self.region.x, self.region.y + top, self.size.width, self.item_height)
 
     @property
-    def in_sight(self) -> range:
-        """The indexes of the items that are on the screen."""
+    def visible_indexes(self) -> range:
+        """Indexes of the items that are visible on the screen."""
         top = self.scroll_offset.y
-        first = max(0, bisect_right(self.firsts, top) - 1)
-        return range(first, min(len(self.keys), bisect_left(self.firsts, top + self._room)))
+        first = max(0, bisect_right(self.first_lines, top) - 1)
+        return range(first, min(len(self.keys), bisect_left(self.first_lines, top + self._visible_height)))
 
     def redraw(self, key: Hashable | None = None) -> None:
-        """Draw again: one item, or all of them."""
+        """Redraw the item with this key, or all items if None."""
         if key is None:
-            self.painter.forget()
+            self.painter.discard()
         elif key in self.keys:
-            self.painter.forget_item(self.keys.index(key))
+            self.painter.discard_item(self.keys.index(key))
         self.refresh()
 
     def lay_out_again(self) -> None:
-        """Lay out the same items anew: there are more lines above or below them, or the list is wider."""
-        self.painter.forget()
-        self.foot = self.state.foot() if self.keys else []
-        lines = self.head + self.line_count + len(self.foot) if self.keys else len(self.state.lines())
+        """Lay out the same items again, because the lines around them or the width changed."""
+        self.painter.discard()
+        self.footer = self.state.footer() if self.keys else []
+        lines = self.header_height + self.line_count + len(self.footer) if self.keys else len(self.state.lines())
         self.virtual_size = Size(self.scrollable_content_region.width, lines)
         self.refresh_bindings()
         self.refresh()
 
     @property
-    def head(self) -> int:
-        """How many lines stay at the top."""
-        return 1 if self.keys and self.columns_line is not None else 0
+    def header_height(self) -> int:
+        """Number of fixed lines at the top."""
+        return 1 if self.keys and self.column_titles is not None else 0
 
     @property
-    def _room(self) -> int:
-        return max(1, self.size.height - self.head - len(self.foot))
+    def _visible_height(self) -> int:
+        return max(1, self.size.height - self.header_height - len(self.footer))
 
     def watch_show_vertical_scrollbar(self) -> None:
-        self.lay_out_again()  # the lines have a cell less, and no resize tells of it
+        self.lay_out_again()  # the lines are one cell narrower or wider, without a resize event
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self.painter.look_again()
+        self.painter.discard_styles()
 
     def render_lines(self, crop: Region) -> list[Strip]:
         if self.styles.gutter.totals != (0, 0):
@@ -494,9 +487,9 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
         if not self.keys:
             lines = self.state.lines()
             return self.painter.strip(fit(lines[y], width) if y < len(lines) else Content(""), width)
-        head, footer = self.head, self.foot
-        if y < head and self.columns_line is not None:
-            return self.painter.strip(self.columns_line(width), width, self.get_visual_style("line--columns"))
+        head, footer = self.header_height, self.footer
+        if y < head and self.column_titles is not None:
+            return self.painter.strip(self.column_titles(width), width, self.get_visual_style("line--columns"))
         end = min(self.size.height - len(footer), head + self.line_count)
         if y >= end:
             index = y - end
@@ -505,238 +498,245 @@ class Lines(HasCommands, Scrolling, can_focus=True, inherit_bindings=False):
 
 
 class ListState:
-    """What a list says in place of its items, and below them: that it waits, what failed, why it is empty, that there is
-    more."""
+    """The status messages of a list: loading, failed, empty, or partially loaded."""
 
-    def __init__(self, of: Lines, empty: str, hint: str) -> None:
-        self._of = of
+    def __init__(self, widget: LineList, empty: str, hint: str) -> None:
+        self._list = widget
         self.empty, self.hint = empty, hint
-        """Why there is nothing, and the next key."""
-        self.instead: Callable[[int], list[Content]] | None = None
-        """What is said instead of these, in lines of so many cells."""
-        self._waiting: Waiting | None = None
+        """Message of an empty list, and the next key."""
+        self.custom_lines: Callable[[int], list[Content]] | None = None
+        """Returns other lines for an empty list, for a width in cells. None: `empty` and `hint` are shown."""
+        self._waiting: LoadingMessage | None = None
         self._failure: tuple[str, str] | None = None
-        self._from_before = ""
+        self._age_note = ""
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it says that what there is to show is loading."""
+        """Whether the loading message is shown."""
         return self._waiting is not None
 
-    def wait_for(self, what: str, *, cancel: str = "") -> None:
-        """Say that `what` (such as "the comments of Mobile SDK") is loading, if there is nothing to show yet."""
+    def wait_for(self, subject: str, *, cancel: str = "") -> None:
+        """Show that `subject` (such as "the comments of Mobile SDK") is loading, unless items are already shown."""
         if self._failure is not None:
             self._failure = None
-            self._of.lay_out_again()
-        if not self._of.extent.here and self._waiting is None:
-            self._waiting = Waiting(self._of, what, cancel)
-            self._of.redraw()
+            self._list.lay_out_again()
+        if not self._list.counts.loaded and self._waiting is None:
+            self._waiting = LoadingMessage(self._list, subject, cancel)
+            self._list.redraw()
 
-    def fail(self, what: str, cause: str) -> None:
-        """Say what did not load and why, in place of the items, or below those there are."""
-        self.settled()
-        self._failure = (what, cause)
-        self._of.lay_out_again()
+    def fail(self, message: str, cause: str) -> None:
+        """Show an error instead of the items, or below items that are already loaded."""
+        self.clear_messages()
+        self._failure = (message, cause)
+        self._list.lay_out_again()
 
-    def is_from_before(self, words: str) -> None:
-        """Say in one quiet line below the items how old they are, where the frame says why."""
-        self.settled()
-        self._from_before = words
-        self._of.lay_out_again()
+    def show_age(self, note: str) -> None:
+        """Show a muted line below the items that says how old they are."""
+        self.clear_messages()
+        self._age_note = note
+        self._list.lay_out_again()
 
-    def lacks(self, unreadable: int) -> None:
-        """Show a failure instead of an empty list if all of the response was left out: `unreadable` is how many parts."""
-        if unreadable and not self._of.extent.here:
-            what = f"{plural(unreadable, 'item')} could not be read"
-            self.fail(what, "This version of Octavo cannot read the server's response. Update Octavo, then try again.")
+    def show_unreadable(self, unreadable: int) -> None:
+        """Show an error if the list is empty because all its `unreadable` items could not be parsed."""
+        if unreadable and not self._list.counts.loaded:
+            message = f"{plural(unreadable, 'item')} could not be read"
+            self.fail(
+                message, "This version of Octavo cannot read the server's response. Update Octavo, then try again."
+            )
 
-    def settled(self) -> None:
-        """There is an answer: nothing is waited for, nothing has failed."""
-        self._failure, self._from_before = None, ""
+    def clear_messages(self) -> None:
+        """Remove the loading message and the error, because a response arrived."""
+        self._failure, self._age_note = None, ""
         if self._waiting is not None:
             self._waiting.stop()
             self._waiting = None
 
     def lines(self) -> list[Content]:
-        """What stands where there are no items."""
-        query, here = self._of.query_text, self._of.extent.here
+        """Return the lines that are shown instead of items."""
+        query, loaded = self._list.query_text, self._list.counts.loaded
         if self._waiting is not None:
             return self._waiting.lines()
         if self._failure is not None:
-            return self._wrapped(failed(*self._failure, self._of.app))
-        if query and here:
-            return self._wrapped(filtered_out(here, query))
-        if self.instead is not None:
-            return self.instead(max(1, self._of.scrollable_content_region.width))
-        return self._wrapped(nothing(self.empty, self.hint))
+            return self._wrap(failure_lines(*self._failure, self._list.app))
+        if query and loaded:
+            return self._wrap(no_match_lines(loaded, query))
+        if self.custom_lines is not None:
+            return self.custom_lines(max(1, self._list.scrollable_content_region.width))
+        return self._wrap(empty_lines(self.empty, self.hint))
 
-    def foot(self) -> list[Content]:
-        """The lines that stay at the bottom while there are items."""
+    def footer(self) -> list[Content]:
+        """Return the fixed lines below the items."""
         lines: list[Content] = []
-        extent = self._of.extent
+        counts = self._list.counts
         if self._failure is not None:
-            said, keys = failed(*self._failure, self._of.app, shown=extent.here)
-            lines += [*shortened(self._wrapped([said]), _MOST_SAID), *self._wrapped([keys])]
-        if self._from_before:
-            lines.append(from_before(self._from_before))
-        if extent.is_partial and not self._of.query_text:
-            lines.append(extent.rest)
+            message_line, keys = failure_lines(*self._failure, self._list.app, shown=counts.loaded)
+            lines += [*limit_lines(self._wrap([message_line]), _MAX_MESSAGE_LINES), *self._wrap([keys])]
+        if self._age_note:
+            lines.append(age_line(self._age_note))
+        if counts.is_partial and not self._list.query_text:
+            lines.append(counts.more_line)
         return lines
 
-    def _wrapped(self, lines: list[Content]) -> list[Content]:
-        # Beside a scroll bar there may be no cell left. Not to wrap for that would take the bar away, and bring it back.
-        width = self._of.scrollable_content_region.width
-        return wrapped(lines, max(1, width) if self._of.outer_size.width else 0)
+    def _wrap(self, lines: list[Content]) -> list[Content]:
+        # Wraps even to a width of 0 beside a scroll bar: without wrapping the bar would disappear and appear again.
+        width = self._list.scrollable_content_region.width
+        return wrap_lines(lines, max(1, width) if self._list.outer_size.width else 0)
 
 
 class Extent:
-    """How much of a list is here, of how much, and how that is said."""
+    """Numbers of loaded and available items, and their descriptions."""
 
-    def __init__(self, of: Lines) -> None:
-        self._of = of
-        self.here = 0
-        """How many items are loaded, also those a filter hides."""
+    def __init__(self, widget: LineList) -> None:
+        self._list = widget
+        self.loaded = 0
+        """Number of loaded items, including those hidden by the filter."""
         self.total: int | None = None
-        """How many items there are, when not all of them are loaded."""
-        self.beyond = ""
-        """That there is more, and how much is here, where nobody says how many items there are."""
+        """Number of available items. None if unknown or if all are loaded."""
+        self.partial_note = ""
+        """Description of the loaded part if more items exist but their number is unknown. Empty if none do."""
 
     @property
     def is_partial(self) -> bool:
-        """Whether there is more than is loaded."""
-        return bool(self.beyond) or (self.total is not None and self.total > self.here)
+        """Whether more items exist than are loaded."""
+        return bool(self.partial_note) or (self.total is not None and self.total > self.loaded)
 
     @property
-    def rest(self) -> Content:
-        """The line below the items that says there is more."""
-        is_counted = self.total is not None and self.total > self.here
-        return partial(f"{self.here} of {self.total} loaded" if is_counted else self.beyond)
+    def more_line(self) -> Content:
+        """The line below the items that says how much is loaded."""
+        is_counted = self.total is not None and self.total > self.loaded
+        return partial_line(f"{self.loaded} of {self.total} loaded" if is_counted else self.partial_note)
 
     @property
-    def said(self) -> str:
-        """How much is shown, for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
-        shown, total, how = self._counts()
-        return f"{total} {how}" if how == _MORE else f"{shown} of {total} {how}".rstrip()
+    def summary(self) -> str:
+        """Number of shown items for the status line: `14 of 14`, `300 of 812 loaded`, `2 of 31 shown`."""
+        shown, total, word = self._counts()
+        return f"{total} {word}" if word == _PARTLY_LOADED else f"{shown} of {total} {word}".rstrip()
 
-    def said_of(self, one: str) -> str:
-        """The same, saying what there is: `1 organization`, `300 of 812 organizations loaded`."""
-        shown, total, how = self._counts()
+    def summary_of(self, noun: str) -> str:
+        """Return the number of shown items with a noun: `1 organization`, `300 of 812 organizations loaded`."""
+        shown, total, word = self._counts()
         return (
-            f"{shown} of {plural(total, one)} {how}"
-            if how not in ("", _MORE)
-            else f"{plural(total, one)} {how}".rstrip()
+            f"{shown} of {plural(total, noun)} {word}"
+            if word not in ("", _PARTLY_LOADED)
+            else f"{plural(total, noun)} {word}".rstrip()
         )
 
     def _counts(self) -> tuple[int, int, str]:
-        """How many are shown, of how many, and why those are fewer, if they may be."""
-        if self._of.query_text:
-            matching = self._of.matching()
-            return matching, self.here, "shown"
-        if self.total is not None and self.total > self.here:
-            return self.here, self.total, "loaded"
-        return self.here, self.here, _MORE if self.beyond else ""
+        """Return the number of shown items, the total, and a word for the difference, which may be empty."""
+        if self._list.query_text:
+            matching = self._list.match_count()
+            return matching, self.loaded, "shown"
+        if self.total is not None and self.total > self.loaded:
+            return self.loaded, self.total, "loaded"
+        return self.loaded, self.loaded, _PARTLY_LOADED if self.partial_note else ""
 
 
 class ItemPainter:
-    """Paints the items of a list. Their lines are kept, and the strips these are: most rows of a frame are those of the
-    one before."""
+    """Draws the items of a list as strips and caches them, because most rows are the same in consecutive frames."""
 
-    def __init__(self, of: Lines) -> None:
-        self._of = of
-        self._kept: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
-        """The lines of items, and as what they are painted: without the cursor, with it, and with it while something else
-        has the focus."""
-        self._parts: dict[str, Style] = {}
+    def __init__(self, widget: LineList) -> None:
+        self._list = widget
+        self._cache: dict[int, tuple[list[Content], dict[str, list[Strip]]]] = {}
+        """By item index: the lines, and their strips by cursor style (`""` without the cursor, `lit`, `blurred`)."""
+        self._styles: dict[str, Style] = {}
         self._filters: Sequence[LineFilter] = ()
-        """Those of the app, through which every strip goes when it is made."""
+        """Line filters of the app, which are applied to every strip."""
 
-    def forget(self) -> None:
-        """Paint all items anew."""
-        self._kept.clear()
+    def discard(self) -> None:
+        """Discard the strips of all items."""
+        self._cache.clear()
 
-    def forget_item(self, index: int) -> None:
-        """Paint one item anew."""
-        self._kept.pop(index, None)
+    def discard_item(self, index: int) -> None:
+        """Discard the strips of one item."""
+        self._cache.pop(index, None)
 
-    def look_again(self) -> None:
-        """Paint all items anew, in other styles."""
-        self._kept.clear()
-        self._parts.clear()
+    def discard_styles(self) -> None:
+        """Discard all strips and styles, because the styles changed."""
+        self._cache.clear()
+        self._styles.clear()
 
-    def part(self, name: str) -> Style:
-        """The style of a component class, to lay over whatever is below."""
-        found = self._parts.get(name)
-        if found is None:
-            found = self._parts[name] = self._of.get_visual_style(name, partial=True)
-        return found
+    def style(self, name: str) -> Style:
+        """Return the style of a component class, without the styles of the widget below it."""
+        style = self._styles.get(name)
+        if style is None:
+            style = self._styles[name] = self._list.get_visual_style(name, partial=True)
+        return style
 
     def rows(self, rows: range) -> list[Strip]:
-        """Rows of the list. Each frame asks for all of them, also of what has not changed."""
-        of = self._of
-        if (filters := of.get_line_filters()) != self._filters:
+        """Return the strips of these screen rows. Textual requests all rows for each frame, changed or not."""
+        widget = self._list
+        if (filters := widget.get_line_filters()) != self._filters:
             self._filters = filters
-            self._kept.clear()
-        if not of.keys:
-            return [of.render_line(y) for y in rows]
-        width, head = of.scrollable_content_region.width, of.head
-        end, first = min(of.size.height - len(of.foot), head + of.line_count), of.scroll_offset.y - head
-        if of.item_height > 1 or of.between:
-            return [self.line(first + y, width) if head <= y < end else of.render_line(y) for y in rows]
-        known, cursor = self._kept, of.cursor
+            self._cache.clear()
+        if not widget.keys:
+            return [widget.render_line(y) for y in rows]
+        width, head = widget.scrollable_content_region.width, widget.header_height
+        footer_start, first_line = (
+            min(widget.size.height - len(widget.footer), head + widget.line_count),
+            widget.scroll_offset.y - head,
+        )
+        if widget.item_height > 1 or widget.extra_lines:
+            return [
+                self.line(first_line + y, width) if head <= y < footer_start else widget.render_line(y) for y in rows
+            ]
+        cache, cursor = self._cache, widget.cursor
         return [
-            of.render_line(y)
-            if not head <= y < end
-            else kept[1][""][0]
-            if first + y != cursor and (kept := known.get(first + y)) is not None and "" in kept[1]
-            else self.line(first + y, width)
+            widget.render_line(y)
+            if not head <= y < footer_start
+            else cached[1][""][0]
+            if first_line + y != cursor and (cached := cache.get(first_line + y)) is not None and "" in cached[1]
+            else self.line(first_line + y, width)
             for y in rows
         ]
 
     def line(self, line: int, width: int) -> Strip:
-        """A line of what is laid out, in so many cells."""
-        of = self._of
-        if line >= of.line_count:
+        """Return the strip of one line of the layout, `width` cells wide."""
+        widget = self._list
+        if line >= widget.line_count:
             return self.strip(Content(""), width)
-        if (other := of.between.get(line)) is not None:
-            return self.strip(spread(*other, width - 1), width)
-        index = bisect_right(of.firsts, line) - 1
-        within = line - of.firsts[index] if index >= 0 else of.item_height
-        if within >= of.item_height:
+        if (extra_line := widget.extra_lines.get(line)) is not None:
+            return self.strip(spread(*extra_line, width - 1), width)
+        index = bisect_right(widget.first_lines, line) - 1
+        line_of_item = line - widget.first_lines[index] if index >= 0 else widget.item_height
+        if line_of_item >= widget.item_height:
             return self.strip(Content(""), width)
-        return self._item(index, width)[within]
+        return self._item(index, width)[line_of_item]
 
     def _item(self, index: int, width: int) -> list[Strip]:
-        of = self._of
-        is_cursor = index == of.cursor and of.can_stop_at(index)
-        shade = "" if not is_cursor else "lit" if of.has_focus or of.always_lit else "blurred"
-        if (kept := self._kept.get(index)) is None:
-            if len(self._kept) >= _KEPT_ITEMS:
-                self._kept.clear()
-            kept = self._kept[index] = ([fit(line, width - 1) for line in of.draw_item(index, width - 1)], {})
-        lines, painted = kept
-        if (strips := painted.get(shade)) is None:
-            blurred = "-blurred" if shade == "blurred" else ""
-            base = of.get_visual_style(f"line--cursor{blurred}") if is_cursor else of.visual_style
-            bar = Content.styled("▌", self.part(f"line--bar{blurred}")) if is_cursor else Content(" ")
-            missing = [Content("")] * (of.item_height - len(lines))
-            strips = painted[shade] = [self.strip(bar + line, width, base) for line in (*lines, *missing)]
+        widget = self._list
+        is_cursor = index == widget.cursor and widget.can_stop_at(index)
+        cursor_style = "" if not is_cursor else "lit" if widget.has_focus or widget.is_always_lit else "blurred"
+        if (cached := self._cache.get(index)) is None:
+            if len(self._cache) >= _CACHE_SIZE:
+                self._cache.clear()
+            cached = self._cache[index] = ([fit(line, width - 1) for line in widget.draw_item(index, width - 1)], {})
+        lines, strips_by_style = cached
+        if (strips := strips_by_style.get(cursor_style)) is None:
+            blurred = "-blurred" if cursor_style == "blurred" else ""
+            base = widget.get_visual_style(f"line--cursor{blurred}") if is_cursor else widget.visual_style
+            bar = Content.styled("▌", self.style(f"line--bar{blurred}")) if is_cursor else Content(" ")
+            missing = [Content("")] * (widget.item_height - len(lines))
+            strips = strips_by_style[cursor_style] = [
+                self.strip(bar + line, width, base) for line in (*lines, *missing)
+            ]
         return strips
 
     def strip(self, content: Content, width: int, base: Style | None = None) -> Strip:
-        """One row of `width` cells, in the style of the list or in another."""
-        of = self._of
-        style = base or of.visual_style
-        segments = content.truncate(width).render(style, end="", parse_style=of.app.stylesheet.parse_style)
+        """Return the strip of a line, `width` cells wide, in the style `base` or in that of the list."""
+        widget = self._list
+        style = base or widget.visual_style
+        segments = content.truncate(width).render(style, end="", parse_style=widget.app.stylesheet.parse_style)
         strip = Strip([Segment(text, each.rich_style) for text, each in segments if text])
         strip = strip.extend_cell_length(width, style.rich_style)
         for line_filter in self._filters:
-            strip = strip.apply_filter(line_filter, of.visual_style.background or TRANSPARENT)
-        let_go([strip])
+            strip = strip.apply_filter(line_filter, widget.visual_style.background or TRANSPARENT)
+        disable_caches([strip])
         return strip
 
 
-def _nearest_left(before: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Where among `keys` the first is that stood at the cursor or after it, else the last that stood before it."""
-    places = {key: index for index, key in enumerate(keys)}
-    after, above = before[cursor:], reversed(before[:cursor])
-    return next((places[key] for key in (*after, *above) if key in places), None)
+def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
+    """Return the new index of the first remaining item from the cursor on, else of the last remaining item before the
+    cursor. None if no item remains."""
+    new_indexes = {key: index for index, key in enumerate(keys)}
+    from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
+    return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

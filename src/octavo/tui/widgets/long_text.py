@@ -1,7 +1,7 @@
-"""What is written in a `TextEditor`, so held and wrapped that a key in a megabyte costs no more than one in a line of it.
+"""The document of a `TextEditor`. A key press in a text of one megabyte is as fast as in a single line.
 
-A line that is too long is held in several rows: between them stands no end of line, only a cut, which is in no text that
-leaves. Locations are Textual's, of a row and a column in it. Only rows that changed are wrapped anew.
+A long line is split into several rows. Between them is a cut, which is not part of the text. A location is a row and a
+column, as in Textual. After an edit, only the changed rows are wrapped again.
 """
 
 from __future__ import annotations
@@ -17,42 +17,45 @@ from textual.expand_tabs import expand_tabs_inline, get_tab_widths
 from textual.geometry import Offset, Size
 from textual.widgets.text_area import Document, DocumentBase, EditResult, Location, WrappedDocument
 
-MOST = 2000
-"""Characters of a row: so many are wrapped with each key in it, and read for each line of it that is painted."""
-_CUT = 1500
-"""Where a longer line is cut."""
-_EXACT = 8000
-"""Characters of other widths than one cell that are wrapped at a time just where they have to be."""
+MAX_ROW_LENGTH = 2000
+"""Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
+_CUT_LENGTH = 1500
+"""Characters before each cut in a longer line."""
+_MAX_EXACT = 8000
+"""Maximum characters of unusual width that are wrapped exactly at a time. The rest is wrapped approximately."""
 _TAB = 4
 
-# Each takes one cell: Latin, Greek, Cyrillic, and the signs one writes with.
-_USUAL = " -~¡-¬®-ʯͰ-ͷͺ-Ϳ΄-ΊΌΎ-ΡΣ-҂Ҋ-ԯ‐-‧‰-⁞"
-UNUSUAL = re.compile(f"[^{_USUAL}]")
-_SPACE = re.compile(r"\s(?=\S)")
-_JOINED = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff]")
+# Characters one cell wide: Latin, Greek, Cyrillic, and common punctuation.
+_ONE_CELL = " -~¡-¬®-ʯͰ-ͷͺ-Ϳ΄-ΊΌΎ-ΡΣ-҂Ҋ-ԯ‐-‧‰-⁞"
+OTHER_WIDTH = re.compile(f"[^{_ONE_CELL}]")
+_WORD_START = re.compile(r"\s(?=\S)")
+_COMBINING = re.compile(
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u200d\u20d0-\u20ff\ufe00-\ufe2f\U0001f3fb-\U0001f3ff]"
+)
 
 
-class Taken(str):
-    """A part of a text that knows where it was cut: put back, it is cut there again, and locations in it stay true."""
+class RemovedText(str):
+    """A removed part of a text with its cuts. When it is inserted again, the cuts are restored and locations stay
+    valid."""
 
     rows: list[str]
-    ends: list[str]
+    separators: list[str]
 
 
 class LongText(DocumentBase):
-    """A text in rows of `MOST` characters at most."""
+    """A text in rows of at most `MAX_ROW_LENGTH` characters."""
 
     def __init__(self, text: str) -> None:
-        self._rows, self._ends = _cut(text)
-        self._ends.append("\n")  # of the last row, and in no text
+        self._rows, self._separators = _split_rows(text)
+        self._separators.append("\n")  # ends the last row; not part of the text
         self._text: str | None = text
         self.changes: list[tuple[int, int, int]] = []
-        """From which row on how many became how many, for who wraps them."""
+        """Edits since the last wrapping: first row, number of old rows, number of new rows."""
 
     @property
     def text(self) -> str:
         if self._text is None:
-            self._text = "".join(chain.from_iterable(zip(self._rows, self._ends, strict=True)))[:-1]
+            self._text = "".join(chain.from_iterable(zip(self._rows, self._separators, strict=True)))[:-1]
         return self._text
 
     @property
@@ -84,198 +87,213 @@ class LongText(DocumentBase):
     def get_size(self, indent_width: int) -> Size:
         return Size(max(cell_len(row.expandtabs(indent_width)) for row in self._rows), len(self._rows))
 
-    def get_text_range(self, start: Location, end: Location) -> Taken:
-        (first, begin), (last, stop) = sorted((start, end))
-        there = len(self._rows)
-        if first >= there:
-            rows, ends = [""], []
-        elif last >= there:
-            rows, ends = [self._rows[first][begin:], *self._rows[first + 1 :]], self._ends[first:-1]
+    def get_text_range(self, start: Location, end: Location) -> RemovedText:
+        (first, first_column), (last, last_column) = sorted((start, end))
+        row_count = len(self._rows)
+        if first >= row_count:
+            rows, separators = [""], []
+        elif last >= row_count:
+            rows, separators = [self._rows[first][first_column:], *self._rows[first + 1 :]], self._separators[first:-1]
         elif first == last:
-            rows, ends = [self._rows[first][begin:stop]], []
+            rows, separators = [self._rows[first][first_column:last_column]], []
         else:
-            rows = [self._rows[first][begin:], *self._rows[first + 1 : last], self._rows[last][:stop]]
-            ends = self._ends[first:last]
-        taken = Taken("".join(chain.from_iterable(zip(rows, [*ends, ""], strict=True))))
-        taken.rows, taken.ends = rows, ends
-        return taken
+            rows = [self._rows[first][first_column:], *self._rows[first + 1 : last], self._rows[last][:last_column]]
+            separators = self._separators[first:last]
+        removed = RemovedText("".join(chain.from_iterable(zip(rows, [*separators, ""], strict=True))))
+        removed.rows, removed.separators = rows, separators
+        return removed
 
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
-        (first, begin), (last, stop) = top, bottom = sorted((start, end))
-        taken = self.get_text_range(top, bottom)
-        before = self._rows[first][:begin] if first < len(self._rows) else ""
-        after, closing = (self._rows[last][stop:], self._ends[last]) if last < len(self._rows) else ("", "\n")
-        put_back = isinstance(text, Taken)
-        rows, ends = (list(text.rows), list(text.ends)) if isinstance(text, Taken) else _cut(text)
-        # All cuts are made in what is put in, or at its ends: so they go with it when it is taken away again.
-        if before and len(before) + len(rows[0]) > MOST and not put_back:
-            rows.insert(0, before)
-            ends.insert(0, "")
+        (first, first_column), (last, last_column) = top, bottom = sorted((start, end))
+        removed = self.get_text_range(top, bottom)
+        text_before = self._rows[first][:first_column] if first < len(self._rows) else ""
+        text_after, last_separator = (
+            (self._rows[last][last_column:], self._separators[last]) if last < len(self._rows) else ("", "\n")
+        )
+        is_restored = isinstance(text, RemovedText)
+        rows, separators = (
+            (list(text.rows), list(text.separators)) if isinstance(text, RemovedText) else _split_rows(text)
+        )
+        # A new cut is made only at or within the inserted text, so that removing this text also removes the cut.
+        if text_before and len(text_before) + len(rows[0]) > MAX_ROW_LENGTH and not is_restored:
+            rows.insert(0, text_before)
+            separators.insert(0, "")
         else:
-            rows[0] = before + rows[0]
-        if after and len(rows[-1]) + len(after) > MOST and not put_back:
+            rows[0] = text_before + rows[0]
+        if text_after and len(rows[-1]) + len(text_after) > MAX_ROW_LENGTH and not is_restored:
             rows.append("")
-            ends.append("")
-        reached = (first + len(rows) - 1, len(rows[-1]))
-        rows[-1] += after
-        there = len(self._rows)
+            separators.append("")
+        end_location = (first + len(rows) - 1, len(rows[-1]))
+        rows[-1] += text_after
+        row_count = len(self._rows)
         self._rows[first : last + 1] = rows
-        self._ends[first : last + 1] = [*ends, closing]
-        self.changes.append((first, min(last + 1, there) - first, len(rows)))
+        self._separators[first : last + 1] = [*separators, last_separator]
+        self.changes.append((first, min(last + 1, row_count) - first, len(rows)))
         self._text = None
-        return EditResult(reached, taken)
+        return EditResult(end_location, removed)
 
 
-def _cut(text: str) -> tuple[list[str], list[str]]:
-    """The rows of a text, and what stands between them."""
+def _split_rows(text: str) -> tuple[list[str], list[str]]:
+    """Return the rows of a text, and the separators between them: a newline, or an empty text for a cut."""
     rows = text.split("\n")
-    if len(text) <= MOST or max(map(len, rows)) <= MOST:
+    if len(text) <= MAX_ROW_LENGTH or max(map(len, rows)) <= MAX_ROW_LENGTH:
         return rows, ["\n"] * (len(rows) - 1)
-    cut: list[str] = []
-    ends: list[str] = []
+    split: list[str] = []
+    separators: list[str] = []
     for row in rows:
-        begin = 0
-        while len(row) - begin > MOST:
-            stop = _where(row, begin + _CUT)
-            cut.append(row[begin:stop])
-            ends.append("")
-            begin = stop
-        cut.append(row[begin:])
-        ends.append("\n")
-    return cut, ends[:-1]
+        start = 0
+        while len(row) - start > MAX_ROW_LENGTH:
+            cut_at = _cut_position(row, start + _CUT_LENGTH)
+            split.append(row[start:cut_at])
+            separators.append("")
+            start = cut_at
+        split.append(row[start:])
+        separators.append("\n")
+    return split, separators[:-1]
 
 
-def _where(row: str, about: int) -> int:
-    """Where to cut: before a word, else at least not within a letter."""
-    spaces = [found.end() for found in _SPACE.finditer(row, about - 200, about + 1)]
-    if spaces:
-        return spaces[-1]
+def _cut_position(row: str, target: int) -> int:
+    """Return where to cut near `target`: before a word, else between two letters."""
+    word_starts = [found.end() for found in _WORD_START.finditer(row, target - 200, target + 1)]
+    if word_starts:
+        return word_starts[-1]
     return next(
-        (at for at in range(about, about + 50) if not _JOINED.match(row, at) and row[at - 1] != "\u200d"), about
+        (
+            position
+            for position in range(target, target + 50)
+            if not _COMBINING.match(row, position) and row[position - 1] != "\u200d"
+        ),
+        target,
     )
 
 
 class WrappedRows:
-    """Where the rows of a text are wrapped. It answers all that Textual asks of a `WrappedDocument`."""
+    """The wrap positions of all rows. Implements the methods of `WrappedDocument` that Textual calls."""
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all of it at a width; at none it is not wrapped."""
+        """Wrap all rows to a width. A width of 0 turns wrapping off."""
         self.width, self.tab_width = width, tab_width or self.tab_width
-        self._offsets: list[Sequence[int]] = self.wrapped(self.document.lines)
+        self._offsets: list[Sequence[int]] = self.wrap_positions(self.document.lines)
         self.document.changes.clear()
-        self._count()
+        self._count_lines()
 
     def wrap_range(self, start: Location, old_end: Location, new_end: Location) -> None:
-        """Wrap what changed: the text itself knows what."""
-        first, last, more = self.document.line_count, 0, 0
-        for at, old, new in self.document.changes:
-            first, last, more = min(first, at), max(last, at + old) + new - old, more + new - old
+        """Wrap the rows that changed. The locations are not used, because the text has recorded its edits."""
+        first, last, added_rows = self.document.line_count, 0, 0
+        for first_row, old_count, new_count in self.document.changes:
+            first, last, added_rows = (
+                min(first, first_row),
+                max(last, first_row + old_count) + new_count - old_count,
+                added_rows + new_count - old_count,
+            )
         self.document.changes.clear()
-        wrapped = self.wrapped(self.document.lines[first:last])
-        was = self._offsets[first : last - more]
-        self._offsets[first : last - more] = wrapped
-        if list(map(len, was)) != list(map(len, wrapped)):
-            self._count()
+        new_offsets = self.wrap_positions(self.document.lines[first:last])
+        old_offsets = self._offsets[first : last - added_rows]
+        self._offsets[first : last - added_rows] = new_offsets
+        if list(map(len, old_offsets)) != list(map(len, new_offsets)):
+            self._count_lines()
 
-    def _count(self) -> None:
+    def _count_lines(self) -> None:
         self._wraps = [0, *accumulate(map(len, self._offsets))]
 
-    def _begin(self, row: int) -> int:
-        """On which line a row begins."""
+    def _first_line(self, row: int) -> int:
+        """Return the first screen line of a row."""
         return row + self._wraps[row]
 
-    def wrapped(self, rows: list[str]) -> list[Sequence[int]]:
-        """Where so many rows are to be wrapped."""
-        width, tab = self.width, self.tab_width
-        if not width or max(map(len, rows), default=0) * tab <= width:
+    def wrap_positions(self, rows: list[str]) -> list[Sequence[int]]:
+        """Return the wrap positions for these rows."""
+        width, tab_width = self.width, self.tab_width
+        if not width or max(map(len, rows), default=0) * tab_width <= width:
             return [()] * len(rows)
-        exact = _EXACT
-        found: list[Sequence[int]] = []
+        exact_left = _MAX_EXACT
+        positions: list[Sequence[int]] = []
         for row in rows:
-            if len(row) * tab <= width:
-                found.append(())
-            elif (row.isascii() and row.isprintable()) or not UNUSUAL.search(row):
-                found.append(_breaks(row, width) if len(row) > width else ())
-            elif (exact := exact - len(row)) > 0:
-                found.append(WrappedDocument(Document(row), width, tab).get_offsets(0))
+            if len(row) * tab_width <= width:
+                positions.append(())
+            elif (row.isascii() and row.isprintable()) or not OTHER_WIDTH.search(row):
+                positions.append(_one_cell_breaks(row, width) if len(row) > width else ())
+            elif (exact_left := exact_left - len(row)) > 0:
+                positions.append(WrappedDocument(Document(row), width, tab_width).get_offsets(0))
             else:
-                # To measure each letter of a megabyte takes a second: here none is wider than so many cells.
-                found.append(_breaks(row, max(1, width // (tab if "\t" in row else 2))))
-        return found
+                # Measuring every letter of a megabyte takes a second. Here every letter counts as the widest possible.
+                positions.append(_one_cell_breaks(row, max(1, width // (tab_width if "\t" in row else 2))))
+        return positions
 
     @property
     def height(self) -> int:
-        """How many lines it takes."""
-        return self._begin(len(self._offsets))
+        """Number of screen lines."""
+        return self._first_line(len(self._offsets))
 
     def place(self, y: int) -> tuple[int, int]:
-        """The row that stands on a line, and which of its lines that is."""
+        """Return the row on a screen line, and the index of the line within this row."""
         if not 0 <= y < self.height:
             raise IndexError(y)
-        row = bisect_right(range(len(self._offsets)), y, key=self._begin) - 1
-        return row, y - self._begin(row)
+        row = bisect_right(range(len(self._offsets)), y, key=self._first_line) - 1
+        return row, y - self._first_line(row)
 
     def get_offsets(self, line_index: int) -> Sequence[int]:
-        """Where a row is wrapped: the columns its lines begin at, without that of the first."""
+        """Return the columns at which a row is wrapped: the start of each of its lines except the first."""
         return self._offsets[line_index]
 
     def get_sections(self, line_index: int) -> list[str]:
-        """The lines of a row."""
+        """Return the lines of a row."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         return [row[begin:end] for begin, end in zip((0, *offsets), (*offsets, len(row)), strict=True)]
 
     def get_tab_widths(self, line_index: int) -> list[int]:
-        """How wide the tabs of a row are, in cells."""
+        """Return the widths of the tabs in a row, in cells."""
         return [width for _, width in get_tab_widths(self.document.get_line(line_index), self.tab_width)]
 
     def location_to_offset(self, location: Location) -> Offset:
-        """Where a location stands when it is wrapped, in cells and lines."""
+        """Return the cell and the screen line of a location."""
         row, column = location
         row = min(max(row, 0), len(self._offsets) - 1)
         offsets = self.get_offsets(row)
         section = bisect_right(offsets, column)
         begin = offsets[section - 1] if section else 0
         before = expand_tabs_inline(self.document.get_line(row)[begin:column], self.tab_width)
-        return Offset(cell_len(before), self._begin(row) + section)
+        return Offset(cell_len(before), self._first_line(row) + section)
 
     def offset_to_location(self, offset: Offset) -> Location:
-        """The location that stands there, or the nearest."""
+        """Return the location nearest to a cell and a screen line."""
         x, y = offset
         row, section = self.place(min(max(y, 0), self.height - 1))
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """The column that stands so many cells into a line of a row; from the end on for one below zero."""
+        """Return the column at cell `x_offset` in the line `y_offset` of a row. A negative `y_offset` counts from the
+        last line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
-        begin = offsets[section - 1] if section else 0
+        start = offsets[section - 1] if section else 0
         last = section == len(offsets)
         end = len(row) if last else offsets[section]
         cells = column = 0
-        for part, tab in get_tab_widths(row[begin:end], self.tab_width):
+        for part, tab in get_tab_widths(row[start:end], self.tab_width):
             for letter in part:
                 cells += cell_len(letter)
                 if cells > x_offset:
-                    return begin + column
+                    return start + column
                 column += 1
             cells += tab
             if cells > x_offset:
-                return begin + column
+                return start + column
             column += 1
-        # Beyond the last letter the cursor may stand only where the row ends.
+        # Only in the last line of a row can the cursor be after the last letter.
         return end if last else end - 1
 
 
 @lru_cache(16)
-def _lines(width: int) -> re.Pattern[str]:
-    # What has no beginning of a word is no place to look for one.
+def _line_pattern(width: int) -> re.Pattern[str]:
+    # The first two alternatives skip text without a word start, where searching for one would be slow.
     return re.compile(rf"(?s:\S{{{width}}}|\s{{{width}}}|.{{1,{width}}}(?:(?<=\s)(?=\S)|\Z)|.{{1,{width}}})")
 
 
-def _breaks(row: str, width: int) -> list[int]:
-    """Where letters of one cell are wrapped, as Textual does it: before words, and within those that are too long."""
-    return [found.end() for found in _lines(width).finditer(row)][:-1]
+def _one_cell_breaks(row: str, width: int) -> list[int]:
+    """Return where a row of one-cell letters is wrapped, as in Textual: before words, and within words longer than a
+    line."""
+    return [found.end() for found in _line_pattern(width).finditer(row)][:-1]

@@ -1,4 +1,4 @@
-"""Results of your writes: at most two notices at the lower right, with the time that is left to undo."""
+"""Notices about the results of actions: at most two at the lower right, with the time left to undo."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from octavo.tui.widgets.safe_text import fit, safe, safe_lines
 
 Tone = Literal["done", "care", "failed"]
 
-NOTICES_SHOWN = 2
+MAX_NOTICES = 2
 _BAR_CELLS = 10
-_MOST_LINES = 3
-"""Lines of one notice."""
+_MAX_LINES = 3
+"""Maximum lines of a notice."""
 _MARKS: dict[Tone, tuple[str, str]] = {
     "done": ("", ""),
     "care": ("! ", "bold $warning"),
@@ -34,24 +34,24 @@ _SECONDS: dict[Tone, float] = {"done": 5.0, "care": 6.0, "failed": 12.0}
 
 @dataclass(frozen=True)
 class Notice:
-    """One sentence, shown for `seconds`. With `undo`, they are the time that is left to take it back."""
+    """A sentence that is shown for `seconds`. With `undo`, this is also the time in which the user can undo the action."""
 
     number: int
     text: str
     tone: Tone
     seconds: float
-    began: float
+    started: float
     undo: bool
 
-    def left(self, now: float) -> float:
-        """Seconds until it goes."""
-        return max(0.0, self.began + self.seconds - now)
+    def seconds_left(self, now: float) -> float:
+        """Return the seconds until the notice disappears."""
+        return max(0.0, self.started + self.seconds - now)
 
 
 class NoticeBoard:
-    """The notices of an app, whatever screen is shown. Each screen shows it with `Notices`.
+    """The current notices of the app, drawn by the `Notices` widget of each screen.
 
-    `clock` tells the seconds; `changed` is called whenever something else is to be seen.
+    `clock` returns the time in seconds. The functions in `changed` are called after every change.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -61,41 +61,42 @@ class NoticeBoard:
         self.changed: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show `text`, instead of the oldest of two notices. The same text again restarts its time. Return its number."""
-        self._notices = [notice for notice in self._notices if notice.text != text][1 - NOTICES_SHOWN :]
+        """Show `text`, removing the oldest of two notices. An equal text restarts its time. Return the number of the
+        notice."""
+        self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
-        lasts = _SECONDS[tone] if seconds is None else seconds
-        self._notices.append(Notice(number, text, tone, lasts, self._clock(), undo))
-        self.tell()
+        duration = _SECONDS[tone] if seconds is None else seconds
+        self._notices.append(Notice(number, text, tone, duration, self._clock(), undo))
+        self.notify()
         return number
 
     def close(self, number: int) -> None:
-        """Take a notice away, if it is still there."""
-        before = len(self._notices)
+        """Remove a notice if it is still shown."""
+        old_count = len(self._notices)
         self._notices = [notice for notice in self._notices if notice.number != number]
-        if len(self._notices) != before:
-            self.tell()
+        if len(self._notices) != old_count:
+            self.notify()
 
     def shown(self) -> tuple[Notice, ...]:
-        """The notices whose time has not run out, oldest first."""
+        """Return the notices whose time has not run out, oldest first."""
         now = self._clock()
-        self._notices = [notice for notice in self._notices if notice.left(now) > 0]
+        self._notices = [notice for notice in self._notices if notice.seconds_left(now) > 0]
         return tuple(self._notices)
 
-    def left(self, notice: Notice) -> float:
-        """Seconds until `notice` goes."""
-        return notice.left(self._clock())
+    def seconds_left(self, notice: Notice) -> float:
+        """Return the seconds until a notice disappears."""
+        return notice.seconds_left(self._clock())
 
-    def tell(self) -> None:
-        """Let all that shows the board look at it again."""
+    def notify(self) -> None:
+        """Call all functions in `changed`."""
         for each in tuple(self.changed):
             each()
 
 
 class Notices(Widget):
-    """Draws a board over the lower right corner, or elsewhere at the right where that hides less. Docked, it covers nothing.
+    """Draws the notices over the lower right corner, or elsewhere at the right where they hide less.
 
-    Only the screen on top draws it: a dialog shows the screen below, and each notice would be seen twice.
+    Only the top screen draws them. A dialog also shows the screen below, so each notice would appear twice.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"notices--bar", "notices--key"}
@@ -117,8 +118,8 @@ class Notices(Widget):
     }
     """
 
-    class UndoWanted(Message):
-        """The undo of a notice was clicked."""
+    class UndoRequested(Message):
+        """The user clicked undo on a notice."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -130,84 +131,86 @@ class Notices(Widget):
         *,
         bottom: int = 2,
         top: int = 2,
-        clear: type[Widget] | None = None,
+        uncovered: type[Widget] | None = None,
         id: str | None = None,
     ) -> None:
-        """`bottom` and `top` are the rows that stay free below and above. Notices are shortened before they cover a `clear`."""
+        """`bottom` and `top` are rows to keep free. Notices are shortened before they cover a widget of the class
+        `uncovered`."""
         super().__init__(id=id)
-        self._board, self._bottom, self._top, self._clear = board, bottom, top, clear
+        self._board, self._bottom, self._top, self._uncovered = board, bottom, top, uncovered
         self._is_short = False
-        """Show the newest notice only, in one row: there is no room for more."""
-        self._ticking: Timer | None = None
-        """Timer that looks at the board each second while this screen shows notices."""
-        self._laid_out = Size()
-        """Size of the notices for which a layout was last requested."""
-        self._painted = Content("")
-        """Notices for which a repaint was last requested."""
+        """Whether only the newest notice is shown, in one row, because there is no room for more."""
+        self._timer: Timer | None = None
+        """Timer that updates the notices each second while they are shown."""
+        self._layout_size = Size()
+        """Size at the last requested layout."""
+        self._painted_content = Content("")
+        """Content at the last requested repaint."""
 
     def on_mount(self) -> None:
-        self._board.changed.add(self._changed)
-        self.app.screen_change_signal.subscribe(self, lambda _: self._changed())
-        self._changed()
+        self._board.changed.add(self._update)
+        self.app.screen_change_signal.subscribe(self, lambda _: self._update())
+        self._update()
 
     def on_unmount(self) -> None:
-        self._board.changed.discard(self._changed)
+        self._board.changed.discard(self._update)
         self.app.screen_change_signal.unsubscribe(self)
 
-    def _changed(self) -> None:
+    def _update(self) -> None:
         if is_being_removed(self):
             return
         notices = self._board.shown() if self.screen.is_active else ()
         self.display = bool(notices)
-        if notices and self._ticking is None:
-            # Once a second: a bar that runs smoothly would repaint for nothing, and not at all when motion is off.
-            self._ticking = self.set_interval(1.0, self._changed)
-        elif not notices and self._ticking is not None:
-            self._ticking.stop()
-            self._ticking = None
+        if notices and self._timer is None:
+            # A smoothly moving bar would repaint too often, and would not move at all with animations off.
+            self._timer = self.set_interval(1.0, self._update)
+        elif not notices and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         if notices:
             self._place()
-            self.call_after_refresh(self._place)  # a dialog that opens has no size before
+            self.call_after_refresh(self._place)  # Repeated after the layout: a dialog that opens has no size before.
 
     def on_resize(self) -> None:
-        self._place()  # what stands beside it may have had no size yet when the words came
+        self._place()  # widgets beside the notices may not have had a size before
 
     def _place(self) -> None:
-        """Choose the row: the lowest, or the highest or another where that hides less. Draw what differs."""
+        """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they changed."""
         if is_being_removed(self):
-            return  # the screen was left meanwhile
-        if self.styles.dock == "none":  # else the screen has rows of its own for notices
+            return  # the user left the screen before this refresh
+        if self.styles.dock == "none":  # otherwise the screen has rows of its own for notices
             for self._is_short in (False, True):
-                offset, covered = self._best_place()
-                if not covered:
+                offset, covered_cells = self._best_place()
+                if not covered_cells:
                     break
             self.styles.offset = offset
-        if (own := self._own()) != self._laid_out:
-            self._laid_out = own
+        if (size := self._own_size()) != self._layout_size:
+            self._layout_size = size
             self.refresh(layout=True)
-        elif not (words := self.render()).is_same(self._painted):
-            self._painted = words
+        elif not (content := self.render()).is_same(self._painted_content):
+            self._painted_content = content
             self.refresh()
 
     def _best_place(self) -> tuple[tuple[int, int], int]:
-        """Return the place that hides least, and the number of cells of `clear` widgets hidden there."""
-        screen, own = self.screen.size, self._own() + self.gutter.totals
-        x = max(0, screen.width - own.width - 1)
-        below = max(0, screen.height - own.height - self._bottom)
-        cursor = [getattr(self.screen.focused, "cursor_region", Region())]
-        clear = [each.region for each in self.screen.query(self._clear)] if self._clear is not None else []
+        """Return the position that hides least, and the number of hidden cells of `uncovered` widgets."""
+        screen, size = self.screen.size, self._own_size() + self.gutter.totals
+        x = max(0, screen.width - size.width - 1)
+        lowest = max(0, screen.height - size.height - self._bottom)
+        cursor_regions = [getattr(self.screen.focused, "cursor_region", Region())]
+        uncovered = [each.region for each in self.screen.query(self._uncovered)] if self._uncovered is not None else []
 
         def hidden(y: int, regions: list[Region]) -> int:
-            return sum(Region(x, y, own.width, own.height).intersection(each).area for each in regions if each)
+            return sum(Region(x, y, size.width, size.height).intersection(each).area for each in regions if each)
 
-        # Last the row below: over the status line, where a dialog leaves no other.
-        rows = (below, *range(min(self._top, below), below), below + 1)
-        y = min(rows, key=lambda y: (hidden(y, clear), hidden(y, cursor)))
-        y = below + 1 if hidden(y, clear) else y
-        return (x, y), hidden(y, clear)
+        # The row below comes last: it covers the status line, and is used only if a dialog leaves no other row.
+        rows = (lowest, *range(min(self._top, lowest), lowest), lowest + 1)
+        y = min(rows, key=lambda y: (hidden(y, uncovered), hidden(y, cursor_regions)))
+        y = lowest + 1 if hidden(y, uncovered) else y
+        return (x, y), hidden(y, uncovered)
 
-    def _own(self) -> Size:
-        """How large its words are. Reckoned, not measured: it would be seen where it is not to stand until it is laid out."""
+    def _own_size(self) -> Size:
+        """Return the size of the notices. It is computed before the layout, so that they never appear in the wrong
+        place."""
         screen = self.screen.size
         width = self.get_content_width(screen, screen)
         return Size(width, self.get_content_height(screen, screen, width))
@@ -226,35 +229,37 @@ class Notices(Widget):
         for notice in self._board.shown()[-1:] if self._is_short else self._board.shown():
             mark, style = _MARKS[notice.tone]
             text, room = safe_lines(notice.text), width - len(mark)
-            ending = self._undo(notice, room - text.cell_length) if notice.undo else Content("")
+            ending = self._undo_label(notice, room - text.cell_length) if notice.undo else Content("")
             words = list(text.wrap(max(10, room)))
-            most = 1 if self._is_short else _MOST_LINES
-            last = room - ending.cell_length if self._is_short else room
-            if len(words) > most or (self._is_short and words[0].cell_length > last):
-                words[most - 1 :] = [(words[most - 1] + Content(" …")).truncate(max(1, last), ellipsis=True)]
+            max_lines = 1 if self._is_short else _MAX_LINES
+            last_width = room - ending.cell_length if self._is_short else room
+            if len(words) > max_lines or (self._is_short and words[0].cell_length > last_width):
+                words[max_lines - 1 :] = [
+                    (words[max_lines - 1] + Content(" …")).truncate(max(1, last_width), ellipsis=True)
+                ]
             if words[-1].cell_length + ending.cell_length > room:
                 words.append(Content(""))
             words[-1] += ending
             for number, line in enumerate(words):
-                head = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
-                lines.append(head + line)
+                prefix = Content.styled(mark, style) if mark and number == 0 else Content(" " * len(mark))
+                lines.append(prefix + line)
         return lines
 
-    def _undo(self, notice: Notice, room: int) -> Content:
-        """The key that takes it back, and what is left of its time: drawn, where the words leave it so many cells."""
-        left = self._board.left(notice)
-        key = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
+    def _undo_label(self, notice: Notice, room: int) -> Content:
+        """Return the undo key with the remaining time, in the form that fits into `room` cells."""
+        seconds_left = self._board.seconds_left(notice)
+        key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":
-            return key
-        full = min(_BAR_CELLS, round(_BAR_CELLS * left / notice.seconds))
-        bar = Content.styled("▓" * full, self.get_visual_style("notices--bar", partial=True))
-        rest = Content.styled("░" * (_BAR_CELLS - full), "$octavo-muted")
-        seconds = safe(f" {max(1, round(left)):>2} s")
-        whole = key + bar + rest + seconds
-        return whole if whole.cell_length <= room else key.rstrip() + seconds
+            return key_label
+        full_cells = min(_BAR_CELLS, round(_BAR_CELLS * seconds_left / notice.seconds))
+        bar = Content.styled("▓" * full_cells, self.get_visual_style("notices--bar", partial=True))
+        empty_bar = Content.styled("░" * (_BAR_CELLS - full_cells), "$octavo-muted")
+        seconds = safe(f" {max(1, round(seconds_left)):>2} s")
+        label = key_label + bar + empty_bar + seconds
+        return label if label.cell_length <= room else key_label.rstrip() + seconds
 
     def on_click(self, event: Click) -> None:
         event.stop()
         undoable = [notice for notice in self._board.shown() if notice.undo]
         if undoable:
-            self.post_message(self.UndoWanted(undoable[-1].number))
+            self.post_message(self.UndoRequested(undoable[-1].number))

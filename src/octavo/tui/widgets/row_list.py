@@ -1,4 +1,5 @@
-"""Rows: a list of values of one kind, drawn one or two lines each, grouped, ticked, filtered, as columns or not."""
+"""A list of items of one type, drawn as rows of one or two lines or as a table. Rows can be grouped, selected and
+filtered."""
 
 from __future__ import annotations
 
@@ -10,34 +11,34 @@ from textual.app import App
 from textual.content import Content
 
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filtering import FilterWords
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.safe_text import Words, fit, marked, safe, spread
+from octavo.tui.widgets.filtering import SearchTexts
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.safe_text import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """How one value is shown. Every part is a `str`, shown as it is, or a `Content` with styles."""
+    """The texts of one row. Each is a `str`, or a `Content` with styles."""
 
-    text: Words = ""
-    """The first line."""
-    right: Words = ""
-    """What stands at the right end of the first line and is never cut: an age, a state."""
-    below: Words | None = None
-    """The second line of a list of two-line rows."""
-    below_right: Words = ""
-    sign: Words | None = None
-    """A sign before the text, one cell wide, such as `●`. None: the text begins further left."""
-    cells: tuple[Words, ...] = ()
-    """In a list with columns: what stands in each, instead of `text` and `right`."""
+    text: AnyText = ""
+    """First line."""
+    right: AnyText = ""
+    """Text at the right end of the first line, such as an age or a status. It is never cut."""
+    second_line: AnyText | None = None
+    """Second line, in a list whose rows have two lines."""
+    second_right: AnyText = ""
+    sign: AnyText | None = None
+    """Sign of one cell before the text, such as `●`. None: the text starts at the left edge."""
+    cells: tuple[AnyText, ...] = ()
+    """Texts of the columns, in a list with columns. `text` and `right` are not used then."""
     dim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A line above the rows it holds for. Level 0 has a free line before it, level 1 has none."""
+    """A heading line above a group of rows. A heading of level 0 has a blank line before it."""
 
     text: str
     right: str = ""
@@ -45,18 +46,19 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: `width` in cells, or 0 for a share of what is left. Those with the highest `drop` go first."""
+    """A table column. `width` is in cells; 0 shares the remaining width. If the screen is narrow, columns with the
+    highest `drop_order` are hidden first."""
 
     title: str
     width: int = 0
     right: bool = False
-    drop: int = 0
-    least: int = 12
-    """The fewest cells a column without a width is worth showing in."""
+    drop_order: int = 0
+    min_width: int = 12
+    """Smallest width of a column that shares the remaining width."""
 
 
-class Columns:
-    """Columns side by side, as many as there is room for."""
+class ColumnLayout:
+    """The columns of a table, of which the widget shows as many as fit."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.all = tuple(columns)
@@ -65,16 +67,16 @@ class Columns:
         return bool(self.all)
 
     @property
-    def have_titles(self) -> bool:
-        """Whether a line with their names stays at the top."""
+    def has_titles(self) -> bool:
+        """Whether a line of column titles is shown at the top."""
         return any(column.title for column in self.all)
 
-    def titles(self, width: int) -> Content:
-        """Their names, in `width` cells."""
-        return fit(Content("  ") + self.row([column.title for column in self.all], width - 2, safe), width)
+    def title_line(self, width: int) -> Content:
+        """Return the line of column titles, `width` cells wide."""
+        return fit(Content("  ") + self.row_line([column.title for column in self.all], width - 2, safe), width)
 
-    def row(self, cells: Sequence[Words], width: int, draw: Callable[[Words], Content]) -> Content:
-        """What stands in each, in a line of `width`, as `draw` draws it."""
+    def row_line(self, cells: Sequence[AnyText], width: int, draw: Callable[[AnyText], Content]) -> Content:
+        """Return the line of a row, `width` cells wide. `draw` makes the styled text of a cell."""
         pieces = [
             fit(draw(cell), room, right=column.right)
             for (column, room), cell in zip(self._widths(width), cells, strict=False)
@@ -83,31 +85,33 @@ class Columns:
         return Content("  ").join(pieces)
 
     def _widths(self, width: int) -> list[tuple[Column, int]]:
-        """Each column with its cells in a line of `width`, 0 for those that are dropped."""
-        kept = list(self.all)
-        while len(kept) > 1 and sum((each.width or each.least) + 2 for each in kept) > width:
-            last = max(kept, key=lambda each: (each.drop, kept.index(each)))
-            kept.remove(last)
-        sharing = [each for each in kept if not each.width]
-        free = width - sum(each.width + 2 for each in kept)
-        while crowded := [each for each in sharing if each.least > free // len(sharing)][: len(sharing) - 1]:
-            free -= sum(each.least for each in crowded)
-            sharing = [each for each in sharing if each not in crowded]
+        """Return each column with its width within `width` cells. Hidden columns have the width 0."""
+        shown = list(self.all)
+        while len(shown) > 1 and sum((each.width or each.min_width) + 2 for each in shown) > width:
+            last = max(shown, key=lambda each: (each.drop_order, shown.index(each)))
+            shown.remove(last)
+        sharing = [each for each in shown if not each.width]
+        free_width = width - sum(each.width + 2 for each in shown)
+        while too_narrow := [each for each in sharing if each.min_width > free_width // len(sharing)][
+            : len(sharing) - 1
+        ]:
+            free_width -= sum(each.min_width for each in too_narrow)
+            sharing = [each for each in sharing if each not in too_narrow]
         widths: list[tuple[Column, int]] = []
         for column in self.all:
-            if column not in kept:
+            if column not in shown:
                 widths.append((column, 0))
             elif column in sharing:
-                share = max(0, free // len(sharing))
-                free, sharing = free - share, sharing[1:]
+                share = max(0, free_width // len(sharing))
+                free_width, sharing = free_width - share, sharing[1:]
                 widths.append((column, share))
             else:
-                widths.append((column, column.width or column.least))
+                widths.append((column, column.width or column.min_width))
         return widths
 
 
 class Page(Protocol):
-    """A part of a list that goes on elsewhere, and of which parts may not have been readable."""
+    """The loaded part of a list that the server sends in pages."""
 
     @property
     def items(self) -> Sequence[object]: ...
@@ -122,115 +126,116 @@ class Page(Protocol):
     def unreadable(self) -> int: ...
 
 
-def _why_no_ticks(app: App[Any], ticks: Ticks[Any]) -> str | None:
-    return None if any(map(ticks.can_tick, ticks.rows.items)) else "You cannot select items in this list."
+def _why_nothing_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
+    return None if any(map(selection.can_select, selection.rows.items)) else "You cannot select items in this list."
 
 
-def _why_not_ticked(app: App[Any], ticks: Ticks[Any]) -> str | None:
+def _why_not_selectable(app: App[Any], selection: RowSelection[Any]) -> str | None:
     if (
-        (why := _why_no_ticks(app, ticks)) is None
-        and (item := ticks.rows.item) is not None
-        and not ticks.can_tick(item)
+        (reason := _why_nothing_selectable(app, selection)) is None
+        and (item := selection.rows.item) is not None
+        and not selection.can_select(item)
     ):
         return "You cannot select this item. Press * to select all items that can be selected."
-    return why
+    return reason
 
 
-def _can_tick_row(app: App[Any], ticks: Ticks[Any]) -> bool:
-    return (item := ticks.rows.item) is None or ticks.can_tick(item)
+def _can_select_row(app: App[Any], selection: RowSelection[Any]) -> bool:
+    return (item := selection.rows.item) is None or selection.can_select(item)
 
 
-TICKS: Commands[Ticks[Any]] = Commands(
+SELECTION: Commands[RowSelection[Any]] = Commands(
     "list",
     (
-        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.tick(),
-                why_not=_why_not_ticked, applies=_can_tick_row, there=lambda _, ticks: ticks.are_there),
-        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.tick_range(),
-                why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, shown=False),
-        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.tick_all(),
-                why_not=_why_no_ticks, there=lambda _, ticks: ticks.are_there, key_display="*", shown=False),
+        Command("tick", "x", "Select", "Select or deselect the item", run=lambda _, ticks: ticks.toggle(),
+                why_not=_why_not_selectable, applies=_can_select_row, is_available=lambda _, ticks: ticks.is_enabled),
+        Command("tick_range", "v", "Select range", "Start or end a range selection", run=lambda _, ticks: ticks.select_range(),
+                why_not=_why_nothing_selectable, is_available=lambda _, ticks: ticks.is_enabled, shown=False),
+        Command("tick_all", "asterisk", "Select all", "Select or deselect all items", run=lambda _, ticks: ticks.toggle_all(),
+                why_not=_why_nothing_selectable, is_available=lambda _, ticks: ticks.is_enabled, key_display="*", shown=False),
     ),
-    find=lambda rows: rows.ticks,
+    find=lambda rows: rows.selection,
 )  # fmt: skip
 
 
-class Ticks(Generic[T]):
-    """The ticks of a list: which of its rows something is done to. What is not there any more, or hidden, is not acted on."""
+class RowSelection(Generic[T]):
+    """The selection of a list: the rows that a bulk action changes. Rows that are removed or hidden are not changed."""
 
-    def __init__(self, rows: Rows[T], ticks: bool | Callable[[T], bool]) -> None:
-        """`ticks`: whether rows can be ticked, or which."""
+    def __init__(self, rows: RowList[T], selectable: bool | Callable[[T], bool]) -> None:
+        """`selectable` is True if all rows can be selected, False if none, or a function that decides for each item."""
         self.rows = rows
-        self.are_there: bool = ticks is not False
-        self.can_tick: Callable[[T], bool] = ticks if callable(ticks) else lambda item: True
+        self.is_enabled: bool = selectable is not False
+        self.can_select: Callable[[T], bool] = selectable if callable(selectable) else lambda item: True
         self.keys: frozenset[Hashable] = frozenset()
-        """The rows that are ticked, also those a filter hides."""
-        self._range_from: Hashable | None = None
+        """Keys of the selected rows, including rows that the filter hides."""
+        self._range_start: Hashable | None = None
 
     @property
     def items(self) -> list[T]:
-        """Those shown that are ticked, in order."""
+        """Selected items that are shown, in order."""
         return [each for each in self.rows.items if self.rows.key_of(each) in self.keys] if self.keys else []
 
-    def tick(self) -> None:
-        """Tick the row the cursor is on, or take its tick away, and go on to the next."""
+    def toggle(self) -> None:
+        """Select or deselect the row under the cursor, and go to the next row."""
         key = self.rows.key
         if key is not None:
             self._set(self.keys ^ {key})
             self.rows.move(1)
 
-    def tick_all(self) -> None:
-        """Tick all that match; none when all are."""
-        every = self._tickable(self.rows.items)
-        self._set(frozenset() if every <= self.keys else self.keys | every)
+    def toggle_all(self) -> None:
+        """Select all shown rows, or deselect all rows if all shown rows are selected."""
+        all_keys = self._selectable_keys(self.rows.items)
+        self._set(frozenset() if all_keys <= self.keys else self.keys | all_keys)
 
-    def tick_range(self) -> None:
-        """Begin a range here, or end it here and tick all of it."""
+    def select_range(self) -> None:
+        """Start a range at the cursor, or select all rows from the start of the range to the cursor."""
         rows = self.rows
-        begun, self._range_from = self._range_from, rows.key
-        if begun is not None and begun in rows.keys:
-            first, last = sorted((rows.keys.index(begun), rows.cursor))
-            self._range_from = None
-            self._set(self.keys | self._tickable(rows.items[first : last + 1]))
+        range_start, self._range_start = self._range_start, rows.key
+        if range_start is not None and range_start in rows.keys:
+            first, last = sorted((rows.keys.index(range_start), rows.cursor))
+            self._range_start = None
+            self._set(self.keys | self._selectable_keys(rows.items[first : last + 1]))
         elif rows.item is not None:
-            self._set(self.keys | self._tickable([rows.item]))
+            self._set(self.keys | self._selectable_keys([rows.item]))
 
     def add(self, keys: Iterable[Hashable]) -> None:
-        """Tick these too."""
+        """Select these rows too."""
         self._set(self.keys | frozenset(keys))
 
-    def untick(self) -> None:
-        """Tick nothing any more."""
-        self._range_from = None
+    def clear(self) -> None:
+        """Deselect all rows."""
+        self._range_start = None
         self._set(frozenset())
 
-    def leave(self, keys: Iterable[Hashable]) -> None:
-        """Tick nothing that is not among these."""
+    def retain(self, keys: Iterable[Hashable]) -> None:
+        """Deselect all rows except these."""
         if self.keys:
             self._set(self.keys.intersection(keys))
 
-    def _tickable(self, items: Sequence[T]) -> frozenset[Hashable]:
-        return frozenset(self.rows.key_of(item) for item in items if self.can_tick(item))
+    def _selectable_keys(self, items: Sequence[T]) -> frozenset[Hashable]:
+        return frozenset(self.rows.key_of(item) for item in items if self.can_select(item))
 
     def _set(self, keys: frozenset[Hashable]) -> None:
         if keys != self.keys:
             self.keys = keys
             self.rows.redraw()
-            self.rows.post_message(Rows.Ticked(self.rows))
+            self.rows.post_message(RowList.SelectionChanged(self.rows))
             self.rows.refresh_bindings()
 
 
-class Rows(Lines, Generic[T]):
-    """A list of `T`. `draw` says how one is shown and is asked only for those on screen; `key` is what it is called.
+class RowList(LineList, Generic[T]):
+    """A list of items of type `T`. `draw` returns the row of an item and is called for visible items only. `key`
+    returns the key of an item.
 
-    `groups` gives the headings a value stands under, outermost first; `search` the text a filter looks in, without
-    which there is no filter: a value is asked for it once, until `filter_words` forget it. With `ticks`, `x` ticks rows
-    for doing something to all of them: all rows, or those it is true of.
+    `groups` returns the headings above an item, outermost first. `search` returns the text that the filter searches; it
+    is called once per item until `search_texts` are discarded. Without `search` the list has no filter. `selectable` decides
+    which rows can be selected with `x`.
     """
 
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TICKS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
 
-    class Ticked(Lines.FromList):
-        """Other rows are ticked."""
+    class SelectionChanged(LineList.ListMessage):
+        """The selection changed."""
 
     def __init__(
         self,
@@ -241,43 +246,43 @@ class Rows(Lines, Generic[T]):
         search: Callable[[T], str] | None = None,
         columns: Sequence[Column] = (),
         two_lines: bool = False,
-        ticks: bool | Callable[[T], bool] = False,
+        selectable: bool | Callable[[T], bool] = False,
         empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:
         super().__init__(empty=empty, hint=hint, id=id)
         self._draw, self.key_of, self._groups = draw, key, groups
-        self.filter_words = FilterWords(search or (lambda item: ""))
-        """What a filter looks in."""
+        self.search_texts = SearchTexts(search or (lambda item: ""))
+        """The search texts of the items."""
         self.columns = columns
         self._row_height = 2 if two_lines else 1
         self.can_filter = search is not None
         self._all: Sequence[T] = ()
         self._all_keys: Sequence[Hashable] = ()
         self._shown: Sequence[T] = ()
-        self.ticks = Ticks(self, ticks)
+        self.selection = RowSelection(self, selectable)
 
     @property
     def item(self) -> T | None:
-        """The value the cursor is on."""
+        """The item under the cursor. None if the list is empty."""
         return self._shown[self.cursor] if self._shown else None
 
     @property
     def items(self) -> Sequence[T]:
-        """The values shown, in order: all, or those the filter leaves."""
+        """The shown items, in order: all items, or those that match the filter."""
         return self._shown
 
     @property
     def columns(self) -> Sequence[Column]:
-        """What stands side by side. None: rows are lines."""
+        """The table columns. Empty if the rows are plain lines."""
         return self._columns.all
 
     @columns.setter
     def columns(self, columns: Sequence[Column]) -> None:
-        self._columns = Columns(columns)
-        self.columns_line = self._columns.titles if self._columns.have_titles else None
-        self.painter.forget()
+        self._columns = ColumnLayout(columns)
+        self.column_titles = self._columns.title_line if self._columns.has_titles else None
+        self.painter.discard()
         self.refresh()
 
     @property
@@ -289,124 +294,124 @@ class Rows(Lines, Generic[T]):
         self._row_height = 2 if two_lines else 1
         self.apply_filter()
 
-    def show(self, items: Sequence[T], *, total: int | None = None, beyond: str = "") -> None:
-        """Show `items` instead of what was shown. `total` says how many there are when these are not all; `beyond` says
-        that where nobody counts them."""
-        self.state.settled()
-        self._all, self.extent.total, self.extent.beyond = items, total, beyond
+    def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
+        """Replace the items. `total` is the number of available items if not all are loaded; `partial_note` describes the
+        loaded part if this number is unknown."""
+        self.state.clear_messages()
+        self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]
-        self.filter_words.show(items)
-        self.ticks.leave(self._all_keys)
+        self.search_texts.set_items(items)
+        self.selection.retain(self._all_keys)
         self.apply_filter()
 
     def show_page(self, page: Page, items: Sequence[T]) -> None:
-        """Show `items`, which are those of a list as far as it is loaded, or made of them."""
-        read = len(page.items) + page.unreadable
-        counted = page.next is not None and (page.count or 0) > read
-        more = page.next is not None and not counted
+        """Show `items`, which were loaded as `page` or made from it."""
+        loaded = len(page.items) + page.unreadable
+        is_counted = page.next is not None and (page.count or 0) > loaded
+        has_uncounted = page.next is not None and not is_counted
         self.show(
             items,
-            total=page.count if counted else None,
-            beyond=f"Only the first {read} items are loaded" if more else "",
+            total=page.count if is_counted else None,
+            partial_note=f"Only the first {loaded} items are loaded" if has_uncounted else "",
         )
-        self.state.lacks(page.unreadable)
+        self.state.show_unreadable(page.unreadable)
 
     def apply_filter(self) -> None:
         keys: Sequence[Hashable]
-        if self.words and self.can_filter:
-            places = self.filter_words.matching(self.words)
-            self._shown, keys = [self._all[each] for each in places], [self._all_keys[each] for each in places]
+        if self.filter_words and self.can_filter:
+            indexes = self.search_texts.matching(self.filter_words)
+            self._shown, keys = [self._all[each] for each in indexes], [self._all_keys[each] for each in indexes]
         else:
             self._shown, keys = self._all, self._all_keys
         if self._groups is None:
             self.lay_out(keys, height=self._row_height, unfiltered=len(self._all))
             return
-        firsts, between, line = _under_headings(self._shown, self._groups, self._row_height)
+        first_lines, extra_lines, line_count = _lay_out_headings(self._shown, self._groups, self._row_height)
         self.lay_out(
             keys,
-            firsts=firsts,
-            between=between,
+            first_lines=first_lines,
+            extra_lines=extra_lines,
             height=self._row_height,
-            line_count=line,
+            line_count=line_count,
             unfiltered=len(self._all),
         )
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self.filter_words.prepare_between_keys(self)
+        self.search_texts.prepare_between_keys(self)
 
     def clear_filter(self) -> None:
         if self.query_text:
             super().clear_filter()
         else:
-            self.ticks.untick()
+            self.selection.clear()
 
     @property
-    def is_narrowed(self) -> bool:
-        return super().is_narrowed or bool(self.ticks.keys)
-
-    # Drawing
+    def has_filter(self) -> bool:
+        return super().has_filter or bool(self.selection.keys)
 
     def draw_item(self, index: int, width: int) -> list[Content]:
         item = self._shown[index]
         row = self._draw(item)
-        tick = Content.styled("✓", "$success") if self.keys[index] in self.ticks.keys else Content(" ")
+        mark = Content.styled("✓", "$success") if self.keys[index] in self.selection.keys else Content(" ")
         width -= 1
         lines = (
-            [tick + self._columns.row(row.cells, width, self._hit)]
+            [mark + self._columns.row_line(row.cells, width, self._highlight)]
             if self._columns
-            else self._lines_of(row, width, tick)
+            else self._row_lines(row, width, mark)
         )
         if row.dim:
-            lines = [line.stylize_before(self.painter.part("line--muted")) for line in lines]
+            lines = [line.stylize_before(self.painter.style("line--muted")) for line in lines]
         return lines
 
-    def _lines_of(self, row: Row, width: int, tick: Content) -> list[Content]:
+    def _row_lines(self, row: Row, width: int, mark: Content) -> list[Content]:
         sign = Content("") if row.sign is None else fit(safe(row.sign), 1) + Content(" ")
         indent = sign.cell_length
-        end = Content(" ")
-        first = spread(self._hit(row.text), safe(row.right), width - indent - 1)
-        lines = [tick + sign + first + end]
+        padding = Content(" ")
+        first = spread(self._highlight(row.text), safe(row.right), width - indent - 1)
+        lines = [mark + sign + first + padding]
         if self._row_height == 2:
-            below = spread(self._hit(row.below or ""), safe(row.below_right), width - indent - 1)
-            lines.append((Content(" " * (indent + 1)) + below + end).stylize_before(self.painter.part("line--muted")))
+            second_line = spread(self._highlight(row.second_line or ""), safe(row.second_right), width - indent - 1)
+            lines.append(
+                (Content(" " * (indent + 1)) + second_line + padding).stylize_before(self.painter.style("line--muted"))
+            )
         return lines
 
-    def _hit(self, words: Words) -> Content:
+    def _highlight(self, words: AnyText) -> Content:
         content = safe(words)
-        if self.words and self.can_filter:
-            content = marked(content, self.words, self.painter.part("line--hit"))
+        if self.filter_words and self.can_filter:
+            content = highlight(content, self.filter_words, self.painter.style("line--hit"))
         return content
 
 
-def _under_headings(
+def _lay_out_headings(
     items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
-    """The line each item of so many lines begins on, the headings by theirs, and how many lines that makes."""
-    firsts: list[int] = []
-    between: dict[int, tuple[Content, Content]] = {}
-    before: Sequence[Heading] = ()
+    """Return the first line of each item, the headings by line number, and the total number of lines."""
+    first_lines: list[int] = []
+    extra_lines: dict[int, tuple[Content, Content]] = {}
+    old_headings: Sequence[Heading] = ()
     line = 0
     for item in items:
         headings = groups(item)
-        if headings != before:
-            same = True
+        if headings != old_headings:
+            is_same = True
             for level, heading in enumerate(headings):
-                same = same and level < len(before) and before[level] == heading
-                if same:
+                is_same = is_same and level < len(old_headings) and old_headings[level] == heading
+                if is_same:
                     continue
                 if level == 0 and line:
-                    between[line] = (Content(""), Content(""))
+                    extra_lines[line] = (Content(""), Content(""))
                     line += 1
-                between[line] = _heading(heading, level)
+                extra_lines[line] = _heading_line(heading, level)
                 line += 1
-            before = headings
-        firsts.append(line)
+            old_headings = headings
+        first_lines.append(line)
         line += height
-    return firsts, between, line
+    return first_lines, extra_lines, line
 
 
-def _heading(heading: Heading, level: int) -> tuple[Content, Content]:
+def _heading_line(heading: Heading, level: int) -> tuple[Content, Content]:
     style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
     text = Content(" " * (level + 1)) + safe(heading.text)
     return text.stylize(style), safe(heading.right).stylize("$octavo-muted")

@@ -1,4 +1,5 @@
-"""Text for widgets that draw lines: made safe, cut and spread by cells, never read as markup."""
+"""Text for widgets that draw lines: without control characters, cut and padded to a width in cells, never parsed as
+markup."""
 
 from __future__ import annotations
 
@@ -10,32 +11,32 @@ from textual.style import Style
 from octavo.api.folding import FoldedText
 from octavo.api.safety import text as safe_text
 
-Words = str | Content
-"""A `str` is shown as it is. A `Content` brings styles: names of theme variables such as `$octavo-note`."""
+AnyText = str | Content
+"""A `str` is shown as it is. A `Content` has styles, which use theme variables such as `$octavo-note`."""
 
-_BREAKS = str.maketrans({"\n": " ", "\t": " "})
+_LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
 
 
-def safe(words: Words) -> Content:
-    """`words` as one line that sends nothing to the terminal but itself. Unsafe content loses its styles."""
+def safe(words: AnyText) -> Content:
+    """Return `words` as one line without control characters. A `Content` that had any loses its styles."""
     plain = words if isinstance(words, str) else words.plain
     if plain.isascii() and plain.isprintable():
         return Content(words) if isinstance(words, str) else words
-    clean = safe_text(plain).translate(_BREAKS)
+    clean = safe_text(plain).translate(_LINE_BREAKS)
     if isinstance(words, Content) and clean == plain:
         return words
     return Content(clean)
 
 
-def safe_lines(words: Words) -> Content:
-    """`words` made safe as `safe` does, with its line ends kept."""
+def safe_lines(words: AnyText) -> Content:
+    """Return `words` without control characters. Line breaks stay."""
     plain = words if isinstance(words, str) else words.plain
     clean = safe_text(plain)
     return words if isinstance(words, Content) and clean == plain else Content(clean)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
-    """`content` in exactly `width` cells: cut with an ellipsis, or filled up at its free end."""
+    """Return `content` in exactly `width` cells: cut with an ellipsis, or padded with spaces."""
     if width <= 0:
         return Content("")
     missing = width - content.cell_length
@@ -45,15 +46,16 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """`left` and `right` at the two ends of `width` cells. The left gives way, but keeps a third of the width."""
+    """Return `left` and `right` at the two ends of a line of `width` cells. A long `left` is cut, but not below a third
+    of the width."""
     if not right:
         return fit(left, width)
     room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
     return fit(fit(left, room) + Content(" ") + right, width)
 
 
-def marked(content: Content, words: Iterable[str], style: str | Style) -> Content:
-    """`content` with every place one of `words` (folded) stands in it in `style`."""
+def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
+    """Return `content` with every occurrence of the folded `words` in `style`."""
     folded = FoldedText(content.plain)
     for word in words:
         for start, end in folded.find(word) if word else ():
@@ -61,6 +63,6 @@ def marked(content: Content, words: Iterable[str], style: str | Style) -> Conten
     return content
 
 
-def joined(pieces: Iterable[Words], between: str = " · ") -> Content:
-    """The pieces that say anything, with `between` between them."""
+def join_texts(pieces: Iterable[AnyText], between: str = " · ") -> Content:
+    """Join the pieces that are not empty."""
     return Content(between).join([safe(piece) for piece in pieces if piece])

@@ -1,4 +1,4 @@
-"""What scrolls and leaves no garbage behind: its frames are gone when the next is drawn."""
+"""A scrolling widget that does not keep the strips of old frames in memory."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from textual.strip import Strip
 from octavo.tui.terminal.textual_internals import tell_scroll_bars, vertical_scroll_bar
 
 
-class _KeepsNothing(FIFOCache[Any, Any]):
+class _NoCache(FIFOCache[Any, Any]):
     def __setitem__(self, key: object, value: object) -> None:
-        """Do nothing."""
+        """Ignore the entry, so that nothing is cached."""
 
 
-_NOTHING = _KeepsNothing(0)
-_FILTERED = "_filter_cache"
-_MADE_OF_IT = (
+_NO_CACHE = _NoCache(0)
+_FILTER_CACHE = "_filter_cache"
+_CACHES = (
     "_divide_cache",
     "_crop_cache",
     "_style_cache",
@@ -35,24 +35,24 @@ _MADE_OF_IT = (
 )
 
 
-def let_go(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
-    """`strips`, small, and gone as soon as nobody shows them; those that are not `filtered` keep what filters make of them.
+def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[Strip]:
+    """Disable the caches of `strips` and return them. Without `filtered`, the cache of filtered strips stays enabled.
 
-    Textual's strips remember what is made of them, in seven caches that take more memory than their cells. What one as wide
-    as its place is cut into is the strip itself, and only a look for garbage finds it: dozens with every frame.
+    A strip has seven caches, which take more memory than its cells. A strip cropped to its full width caches itself,
+    which only the garbage collector can release: dozens of strips with every frame.
     """
     strips = list(strips)
     for strip in strips:
-        for name in _MADE_OF_IT:
-            setattr(strip, name, _NOTHING)
+        for name in _CACHES:
+            setattr(strip, name, _NO_CACHE)
         if filtered:
-            setattr(strip, _FILTERED, _NOTHING)
+            setattr(strip, _FILTER_CACHE, _NO_CACHE)
     return strips
 
 
-class Scrolling(ScrollView):
-    """What is scrolled in cells, and may get longer: its scroll bar tells, and nothing around it is laid out again, unless
-    it is as large as what it holds."""
+class ScrollWidget(ScrollView):
+    """A scroll view measured in cells. When its content grows, only its scroll bar is updated. The layout changes only
+    if the widget is sized by its content."""
 
     virtual_size = Reactive(Size(0, 0))
 
@@ -63,29 +63,32 @@ class Scrolling(ScrollView):
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        return vertical_scroll_bar(self, lambda: _Bar(name="vertical", thickness=self.scrollbar_size_vertical))
+        return vertical_scroll_bar(
+            self, lambda: _FastScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
+        )
 
 
-class _Bar(ScrollBar):
-    """A bar drawn as it is: through all that styles can do to a widget, its few cells take as long as a page of text."""
+class _FastScrollBar(ScrollBar):
+    """A scroll bar that draws its own cells. The CSS rendering of Textual takes as long for a scroll bar as for a page
+    of text."""
 
-    _drawn: tuple[tuple[object, ...], list[Strip]] = ((), [])
-    """What the bar looks like by, and its rows."""
+    _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
+    """Everything that determines the look of the bar, and the strips drawn for it."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         bar = self.render()
         if not isinstance(bar, ScrollBarRender):
-            return let_go(super().render_lines(crop))
+            return disable_caches(super().render_lines(crop))
         filters = self.get_line_filters()
-        looks = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
-        if self._drawn[0] != looks:
-            self._drawn = (looks, self._rows(bar, filters))
-        strips = self._drawn[1][crop.y : crop.bottom]
+        state = (bar.style, bar.virtual_size, bar.window_size, bar.position, self.size, *filters)
+        if self._cache[0] != state:
+            self._cache = (state, self._draw_rows(bar, filters))
+        strips = self._cache[1][crop.y : crop.bottom]
         if crop.column_span != (0, bar.thickness):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips
 
-    def _rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
+    def _draw_rows(self, bar: ScrollBarRender, filters: Sequence[LineFilter]) -> list[Strip]:
         style = self.app.console.get_style(bar.style)
         cells = bar.render_bar(
             self.size.height,
@@ -96,11 +99,11 @@ class _Bar(ScrollBar):
             back_color=style.bgcolor or Color.default(),
             bar_color=style.color or Color.default(),
         ).segments
-        ground, background, made = self.visual_style.rich_style, self.background_colors[1], {}
-        for each in {id(cell): cell for cell in cells}.values():  # most cells are one and the same segment
+        ground, background, strips = self.visual_style.rich_style, self.background_colors[1], {}
+        for each in {id(cell): cell for cell in cells}.values():  # most cells are the same segment object
             strip = Strip(Segment.apply_style([each], ground), bar.thickness)
             for line_filter in filters:
                 strip = strip.apply_filter(line_filter, background)
-            made[id(each)] = strip
-        let_go(made.values())
-        return [made[id(cell)] for cell in cells]
+            strips[id(each)] = strip
+        disable_caches(strips.values())
+        return [strips[id(cell)] for cell in cells]

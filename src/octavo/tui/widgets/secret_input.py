@@ -1,4 +1,4 @@
-"""Where a key is typed or pasted, and from where it cannot be copied."""
+"""An input for an access token, which can be typed and pasted but not copied."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.text_inputs import MOST
+from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH
 
 _REFUSED = "With {name}, any API key that you type is logged. Restart Octavo without {name}, then enter the API key."
 
 
-def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
-    """Why a key must not be typed now: `TEXTUAL_LOG` and the developer tools write down every key press."""
+def why_no_token(environment: Mapping[str, str], features: frozenset[str] = frozenset()) -> str | None:
+    """Return why no token may be typed now: `TEXTUAL_LOG` and the developer tools log every key press. None if it may."""
     if environment.get("TEXTUAL_LOG"):
         return _REFUSED.format(name="TEXTUAL_LOG")
     asked = {each.strip().lower() for each in environment.get("TEXTUAL", "").split(",")}
@@ -30,8 +30,8 @@ def why_no_key(environment: Mapping[str, str], features: frozenset[str] = frozen
     return None
 
 
-def trimmed_key(pasted: str) -> str:
-    """A key out of what was pasted: without space around it, quotes, or `Authorization: Bearer` before it."""
+def extract_token(pasted: str) -> str:
+    """Extract a token from pasted text by removing spaces, quotes, and a leading `Authorization: Bearer`."""
     words = pasted.replace('"', " ").replace("'", " ").split()
     while words and words[0].lower() in ("authorization:", "bearer"):
         words.pop(0)
@@ -46,7 +46,8 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """Shows bullets. Copy and cut do nothing; pasting takes the key out of what is pasted."""
+    """An input that shows bullets instead of the token. Copying does nothing, and pasting inserts only the token within
+    the text."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False
@@ -65,41 +66,41 @@ class SecretInput(HasCommands, Input):
         super().__init__(placeholder=placeholder, password=True, id=id, classes=classes)
 
     @property
-    def refusal(self) -> str | None:
-        """Why nothing can be typed here now, if it cannot."""
-        return why_no_key(os.environ, frozenset(self.app.features))
+    def disabled_reason(self) -> str | None:
+        """Why no token may be typed now. None if it may."""
+        return why_no_token(os.environ, frozenset(self.app.features))
 
     @property
     def secret(self) -> SecretStr | None:
-        """What was typed, as a key. None when it is empty."""
-        key = trimmed_key(self.value)
+        """The typed token. None if the input is empty."""
+        key = extract_token(self.value)
         return SecretStr(key) if key else None
 
     def on_key(self, event: Key) -> None:
-        if self.refusal is not None and event.is_printable:
+        if self.disabled_reason is not None and event.is_printable:
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        if self.refusal is None:
-            self.insert_text_at_cursor(trimmed_key(event.text.strip()[:MOST]))
+        if self.disabled_reason is None:
+            self.insert_text_at_cursor(extract_token(event.text.strip()[:MAX_INPUT_LENGTH]))
 
     def action_copy(self) -> None:
-        # Not even the selection: Textual would copy the clear text.
+        # Textual would copy the selected clear text.
         raise SkipAction
 
     def action_cut(self) -> None:
         raise SkipAction
 
     def action_paste(self) -> None:
-        if self.refusal is None:
-            self.insert_text_at_cursor(trimmed_key(self.app.clipboard.strip()[:MOST]))
+        if self.disabled_reason is None:
+            self.insert_text_at_cursor(extract_token(self.app.clipboard.strip()[:MAX_INPUT_LENGTH]))
 
 
 class SecretCount(Widget):
-    """How many characters a `SecretInput` holds, or why it takes none."""
+    """A label with the number of characters in a `SecretInput`, or the reason why it is disabled."""
 
     DEFAULT_CSS = "SecretCount { height: 1; width: auto; color: $octavo-muted; }"
 
@@ -114,7 +115,7 @@ class SecretCount(Widget):
         self.refresh(layout=True)
 
     def render(self) -> RenderResult:
-        if (refusal := self._source.refusal) is not None:
+        if (refusal := self._source.disabled_reason) is not None:
             return Content.styled(refusal, "$warning")
-        count = len(trimmed_key(self._source.value))
+        count = len(extract_token(self._source.value))
         return Content(f"{count} character{'' if count == 1 else 's'}" if count else "")

@@ -1,4 +1,4 @@
-"""A line of sections with their counts, one of them chosen: `▌Open 6▐  Drafts 3   Merged`."""
+"""A line of tabs with counts, of which one is active: `▌Open 6▐  Drafts 3   Merged`."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ from textual.widget import Widget
 
 @dataclass(frozen=True)
 class Section:
-    """One section. `count` stands after its name when it is known and not nothing."""
+    """A tab. `count` is shown after its name unless it is None or 0."""
 
     key: str
     name: str
     count: int | None = None
 
 
-class Sections(Widget):
-    """The sections of a view. It never has the focus: `[` and `]` of its screen go to the next."""
+class SectionTabs(Widget):
+    """The tabs of a view. They never have the focus; the keys `[` and `]` of the screen switch tabs."""
 
-    DEFAULT_CSS = "Sections { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
+    DEFAULT_CSS = "SectionTabs { height: 1; padding: 0 1; background: $background; color: $octavo-muted; }"
 
     current: reactive[str] = reactive("")
     sections: reactive[tuple[Section, ...]] = reactive(())
     note: reactive[str] = reactive("")
-    """What stands at the right: a filter, a hint."""
+    """Text at the right end, such as a filter or a hint."""
 
-    class Chosen(Message):
-        """Another section is wanted."""
+    class Switched(Message):
+        """The user switched to another tab."""
 
-        def __init__(self, sections: Sections, key: str) -> None:
+        def __init__(self, sections: SectionTabs, key: str) -> None:
             super().__init__()
             self.sections = sections
             self.key = key
 
         @property
-        def control(self) -> Sections:
+        def control(self) -> SectionTabs:
             return self.sections
 
     def __init__(self, sections: tuple[Section, ...], current: str, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.set_reactive(Sections.sections, sections)
-        self.set_reactive(Sections.current, current)
+        self.set_reactive(SectionTabs.sections, sections)
+        self.set_reactive(SectionTabs.current, current)
         self._spans: list[tuple[int, int, str]] = []
 
-    def go(self, step: int) -> None:
-        """Choose the section `step` further, around the ends."""
+    def switch(self, step: int) -> None:
+        """Switch by `step` tabs, continuing at the other end."""
         keys = [section.key for section in self.sections]
         self.choose(keys[(keys.index(self.current) + step) % len(keys)])
 
     def choose(self, key: str) -> None:
-        """Choose a section, and say so."""
+        """Switch to a tab, and post `Switched` if it was not active."""
         if key != self.current:
             self.current = key
-            self.post_message(self.Chosen(self, key))
+            self.post_message(self.Switched(self, key))
 
     def render(self) -> RenderResult:
         line, self._spans = Content(""), []
@@ -69,8 +69,12 @@ class Sections(Widget):
             self._spans.append((line.cell_length, line.cell_length + words.cell_length, section.key))
             line = line + words + Content(" ")
         width = self.content_size.width
-        gap = width - line.cell_length - len(self.note)
-        return line + Content(" " * gap + self.note) if self.note and gap > 0 else line.truncate(width, ellipsis=True)
+        gap_width = width - line.cell_length - len(self.note)
+        return (
+            line + Content(" " * gap_width + self.note)
+            if self.note and gap_width > 0
+            else line.truncate(width, ellipsis=True)
+        )
 
     def on_click(self, event: Click) -> None:
         for start, end, key in self._spans:

@@ -1,29 +1,36 @@
-"""Where one writes: a line and a text, both without a frame, into which nothing harmful can be pasted."""
+"""Inputs for one line, for longer texts and for file paths, and the time at which their texts are saved as drafts."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+from itertools import islice
+
 from textual.content import Content
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.geometry import Offset
 from textual.strip import Strip
+from textual.suggester import Suggester
 from textual.widgets import Input, TextArea
 from textual.widgets.text_area import EditResult, Location
 
+from octavo.api.folding import fold
 from octavo.api.safety import address as safe_whole
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.terminal.textual_internals import begin, holding
+from octavo.tui.terminal.textual_internals import begin, holding, is_gone_on_with
 from octavo.tui.widgets.long_text import LongText, WrappedRows
-from octavo.tui.widgets.scrolling import Scrolling
+from octavo.tui.widgets.scrolling import ScrollWidget
 
-MOST = 20_000
-"""Characters of a line: more than any that is sent has, and few enough to be drawn with each key."""
-SEARCHED = 20_000
-"""Characters of a text that is looked through with each key."""
+MAX_INPUT_LENGTH = 20_000
+"""Maximum characters of a one-line input: more than the server accepts, and few enough to be redrawn with each key
+press."""
+MAX_BRACKET_SEARCH = 20_000
+"""Longest text in which matching brackets are searched with each key press."""
 
 
-class LineInput(Input, Scrolling):
-    """One line to write in. It holds what is longer than lines are shown: who changes an address sends all of it."""
+class LineInput(Input, ScrollWidget):
+    """An input of one line. It keeps text longer than its width, such as a long URL, unchanged."""
 
     DEFAULT_CSS = """
     LineInput, LineInput:focus {
@@ -37,31 +44,31 @@ class LineInput(Input, Scrolling):
     """
 
     def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
-        super().__init__(safe_whole(value[:MOST]), placeholder=safe_line(placeholder), id=id)
-        self._whole_placeholder = self.placeholder
+        super().__init__(safe_whole(value[:MAX_INPUT_LENGTH]), placeholder=safe_line(placeholder), id=id)
+        self._full_placeholder = self.placeholder
         self.cursor_blink = False
 
     def on_resize(self) -> None:
-        """Where what it is for does not fit, it is seen that it goes on."""
-        words = Content(self._whole_placeholder)
+        """Cut the placeholder with an ellipsis if it does not fit."""
+        words = Content(self._full_placeholder)
         self.placeholder = words.truncate(self.content_size.width, ellipsis=True).plain
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        self._put(event.text)
+        self._paste(event.text)
 
     def action_paste(self) -> None:
-        self._put(self.app.clipboard)
+        self._paste(self.app.clipboard)
 
-    def _put(self, text: str) -> None:
-        """In place of what is selected, as pasting does everywhere."""
+    def _paste(self, text: str) -> None:
+        """Replace the selection with pasted text."""
         self.replace(_first_line(text), *self.selection)
 
 
 @holding(LongText, WrappedRows)
 class TextEditor(TextArea):
-    """Several lines to write in, wrapped at words: also a megabyte of them, or one of a megabyte."""
+    """An input of several lines, wrapped at words. It stays fast with a megabyte of text, even in one line."""
 
     DEFAULT_CSS = """
     TextEditor, TextEditor:focus {
@@ -77,7 +84,9 @@ class TextEditor(TextArea):
 
     def __init__(self, text: str = "", *, placeholder: str = "", id: str | None = None) -> None:
         super().__init__(
-            placeholder=Content(safe_text(placeholder)),  # no markup, and examples of YAML have several lines
+            placeholder=Content(
+                safe_text(placeholder)
+            ),  # Content instead of markup. Placeholders with examples in YAML have several lines.
             soft_wrap=True,
             tab_behavior="focus",
             highlight_cursor_line=False,
@@ -87,52 +96,124 @@ class TextEditor(TextArea):
         begin(self, safe_text(text))
 
     def render_line(self, y: int) -> Strip:
-        # In two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
+        # In a width of two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
         return super().render_line(y) if self.content_size.width else Strip([])
 
     def on_paste(self, event: Paste) -> None:
         event.prevent_default()
         event.stop()
-        self._put(event.text)
+        self._paste(event.text)
 
     def action_paste(self) -> None:
-        self._put(self.app.clipboard)
+        self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Where there is nothing between them but a cut in a long line, what lies beyond it: that is not seen."""
-        on = self.navigator
+        """Delete the text in a range. A range that contains only a cut within a long line is widened by one letter,
+        because the cut is invisible."""
+        navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
             if last[0] >= self.document.line_count:
-                break  # the last line, which has no end
+                break  # the last line has no line end to delete
             wider = (
-                (first, on.get_location_right(last))
+                (first, navigator.get_location_right(last))
                 if self.cursor_location == first
-                else (on.get_location_left(first), last)
+                else (navigator.get_location_left(first), last)
             )
             if wider == (first, last):
-                break  # nothing lies beyond
+                break  # there is no letter beyond the range
             start, end = wider
         return super().delete(start, end, maintain_selection_offset=maintain_selection_offset)
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Only in what is not too long to be looked through with each key."""
-        return super().find_matching_bracket(bracket, search_from) if len(self.text) <= SEARCHED else None
+        """Return None if the text is too long to be searched with each key press, else search as Textual does."""
+        return super().find_matching_bracket(bracket, search_from) if len(self.text) <= MAX_BRACKET_SEARCH else None
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        """Not while the cursor is below the last line: Textual takes lines away, and with them the scroll bar, before it
-        moves the cursor to where they were, and looks for it then."""
+        """Scroll to the cursor, unless it is below the last line.
+
+        When lines are deleted, Textual hides the scroll bar and scrolls to the cursor before it moves the cursor up.
+        """
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
 
-    def _put(self, text: str) -> None:
-        """In place of what is selected, as pasting does everywhere."""
-        put = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
-        self.move_cursor(put.end_location)
+    def _paste(self, text: str) -> None:
+        """Replace the selection with pasted text."""
+        result = self.replace(safe_text(text), *self.selection, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
 
 
 def _first_line(text: str) -> str:
-    """The first line of pasted text, fit for a line of input."""
-    lines = text.strip()[:MOST].splitlines()  # of a megabyte all would take long
+    """Return the first line of pasted text, cleaned for a one-line input."""
+    lines = text.strip()[:MAX_INPUT_LENGTH].splitlines()  # splitting a whole megabyte would be slow
     return safe_whole(lines[0]) if lines else ""
+
+
+MAX_ENTRIES = 5000
+"""Maximum entries read from a folder."""
+
+
+class PathInput(LineInput):
+    """An input that completes file paths, but no other text, such as a URL."""
+
+    def __init__(self, value: str = "", *, placeholder: str = "", id: str | None = None) -> None:
+        super().__init__(value, placeholder=placeholder, id=id)
+        self.suggester = PathSuggester()
+        self.select_on_focus = not value.endswith("/")  # the user continues a path that ends with a folder
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "tab" and is_gone_on_with(self) and self.cursor_position == len(self.value):
+            event.stop()
+            event.prevent_default()
+            self.action_cursor_right()
+
+
+class PathSuggester(Suggester):
+    """Suggests how to continue a path, from the files that exist."""
+
+    def __init__(self) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+
+    async def get_suggestion(self, value: str) -> str | None:
+        if not value.startswith(("~/", "/", "./", "../")):
+            return None
+        return await asyncio.to_thread(complete_path, value)
+
+
+def complete_path(path: str) -> str | None:
+    """Return the path completed with the first matching name in its folder. None if there is none. Reads the disk."""
+    folder, _, prefix = path.rpartition("/")
+    try:
+        with os.scandir(os.path.expanduser(f"{folder}/")) as entries:
+            matches = [
+                each
+                for each in islice(entries, MAX_ENTRIES)
+                if fold(each.name).startswith(fold(prefix)) and each.name.isprintable()
+            ]
+            shown = [each for each in matches if prefix or not each.name.startswith(".")]
+            first = min(shown, key=lambda each: (not each.name.startswith(prefix), fold(each.name)), default=None)
+            completed = f"{folder}/{first.name}{'/' if first.is_dir() else ''}" if first is not None else path
+            return None if completed == path else completed
+    except (OSError, ValueError):
+        return None
+
+
+class DraftClock:
+    """Computes when to save a draft: 0.3 seconds after the last key, and at most 1 second after the first unsaved key."""
+
+    AFTER_LAST = 0.3
+    AT_MOST = 1.0
+
+    def __init__(self) -> None:
+        self._first_unsaved: float | None = None
+
+    def seconds_until_save(self, now: float) -> float:
+        """Return how many seconds to wait before saving if no other key follows. The result is never 0."""
+        if self._first_unsaved is None:
+            self._first_unsaved = now
+        return max(0.01, min(self.AFTER_LAST, self._first_unsaved + self.AT_MOST - now))
+
+    def mark_saved(self) -> None:
+        """Note that all typed text is saved."""
+        self._first_unsaved = None

@@ -1,6 +1,6 @@
-"""The palette: every colour of the app, by what it means. Widgets name tokens, never hues.
+"""The color palettes of the themes. Widgets use the names of the palette colors, which say what a color means.
 
-Contrast of each pair is held by a test: text and state colours on ground, surface and cursor at 4.5 : 1 or more.
+A test checks their contrast: text and status colors need at least 4.5 : 1 on the background, surface and cursor colors.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import NamedTuple
 from textual.color import BLACK, WHITE, Color
 from textual.theme import Theme
 
-LEAST = 4.5
-"""The contrast of what is read with all it may stand on."""
+MIN_CONTRAST = 4.5
+"""Smallest contrast of text with any background below it."""
 
 
 class Palette(NamedTuple):
-    """The tokens of one theme."""
+    """The colors of one theme by meaning."""
 
     background: str
     surface: str
@@ -24,21 +24,21 @@ class Palette(NamedTuple):
     cursor: str
     text: str
     muted: str
-    line: str
-    """Hairlines between panes: seen, not read."""
+    hairline: str
+    """Color of the lines between panes. They need no contrast for reading."""
     accent: str
     success: str
     warning: str
     error: str
     note: str
-    """People talking: threads, mentions, agents."""
+    """Color of discussions: threads, mentions, agents."""
     add_line: str
     add_word: str
     remove_line: str
     remove_word: str
 
     def theme(self, name: str, *, dark: bool, ansi: bool = False) -> Theme:
-        """The palette as Textual has it. `ansi`: in colours the terminal has names for."""
+        """Return the palette as a Textual theme. With `ansi`, the colors are names from the terminal's own palette."""
         return Theme(
             name=name,
             dark=dark,
@@ -56,7 +56,7 @@ class Palette(NamedTuple):
             variables={
                 "octavo-cursor": self.cursor,
                 "octavo-muted": self.muted,
-                "octavo-line": self.line,
+                "octavo-line": self.hairline,
                 "octavo-note": self.note,
                 "octavo-add-line": self.add_line,
                 "octavo-add-word": self.add_word,
@@ -69,14 +69,14 @@ class Palette(NamedTuple):
                 "input-cursor-background": self.accent,
                 "input-selection-background": self.cursor,
                 "scrollbar": self.panel,
-                "scrollbar-hover": self.line,
+                "scrollbar-hover": self.hairline,
                 "scrollbar-active": self.accent,
                 "scrollbar-background": self.background,
                 "scrollbar-background-hover": self.background,
                 "scrollbar-background-active": self.background,
                 "scrollbar-corner-color": self.background,
                 "border": self.accent,
-                "border-blurred": self.line,
+                "border-blurred": self.hairline,
                 "footer-key-foreground": self.accent,
                 "ansi-background": "ansi_black" if dark else "ansi_white",
                 "ansi-foreground": "ansi_white" if dark else "ansi_black",
@@ -91,7 +91,7 @@ DARK = Palette(
     cursor="#2b3a55",
     text="#d9dce3",
     muted="#a3a9b6",
-    line="#3a404d",
+    hairline="#3a404d",
     accent="#7cb1ff",
     success="#7ec699",
     warning="#e5b567",
@@ -109,7 +109,7 @@ LIGHT = Palette(
     cursor="#d5e3fb",
     text="#22252b",
     muted="#5c6270",
-    line="#c6cad2",
+    hairline="#c6cad2",
     accent="#1a56c4",
     success="#1b6b37",
     warning="#7a5000",
@@ -120,7 +120,7 @@ LIGHT = Palette(
     remove_line="#fbe3e3",
     remove_word="#f4b6b6",
 )
-_CB_DARK = {
+_COLOR_BLIND_DARK = {
     "add_line": "#11305a",
     "add_word": "#1d5aa8",
     "remove_line": "#4a2c00",
@@ -129,7 +129,7 @@ _CB_DARK = {
     "warning": "#ffcf70",
     "error": "#ff9d4d",
 }
-_CB_LIGHT = {
+_COLOR_BLIND_LIGHT = {
     "add_line": "#d6e6fb",
     "add_word": "#a3c8f5",
     "remove_line": "#fbe8cf",
@@ -147,7 +147,7 @@ _GREYS = Palette(
     cursor="#3a3a3a",
     text="#e4e4e4",
     muted="#b0b0b0",
-    line="#454545",
+    hairline="#454545",
     accent="#ffffff",
     success="#d6d6d6",
     warning="#f0f0f0",
@@ -165,7 +165,7 @@ _LIGHT_GREYS = Palette(
     cursor="#d8d8d8",
     text="#222222",
     muted="#575757",
-    line="#c6c6c6",
+    hairline="#c6c6c6",
     accent="#000000",
     success="#333333",
     warning="#1a1a1a",
@@ -176,7 +176,7 @@ _LIGHT_GREYS = Palette(
     remove_line="#efefef",
     remove_word="#d6d6d6",
 )
-# What these look like is for the terminal: its own ground lies below all, and signs and words carry a diff alone.
+# The terminal defines these colors. Its background is below everything, and a diff is shown by signs and words alone.
 _ANSI = Palette(
     background="ansi_default",
     surface="ansi_default",
@@ -184,7 +184,7 @@ _ANSI = Palette(
     cursor="ansi_bright_black",
     text="ansi_default",
     muted="ansi_white",
-    line="ansi_bright_black",
+    hairline="ansi_bright_black",
     accent="ansi_bright_blue",
     success="ansi_bright_green",
     warning="ansi_bright_yellow",
@@ -199,7 +199,7 @@ _ANSI_LIGHT = _ANSI._replace(
     panel="ansi_white",
     cursor="ansi_white",
     muted="ansi_bright_black",
-    line="ansi_white",
+    hairline="ansi_white",
     accent="ansi_blue",
     success="ansi_green",
     warning="ansi_red",
@@ -209,12 +209,12 @@ _ANSI_LIGHT = _ANSI._replace(
 
 
 def palettes() -> dict[str, tuple[Palette, bool]]:
-    """Every palette of ours by theme name, and whether it is dark."""
+    """Return each palette of Octavo by theme name, with True for a dark theme."""
     return {
         "dark": (DARK, True),
         "light": (LIGHT, False),
-        "cb-dark": (DARK._replace(**_CB_DARK), True),
-        "cb-light": (LIGHT._replace(**_CB_LIGHT), False),
+        "cb-dark": (DARK._replace(**_COLOR_BLIND_DARK), True),
+        "cb-light": (LIGHT._replace(**_COLOR_BLIND_LIGHT), False),
         "mono": (_GREYS, True),
         "mono-light": (_LIGHT_GREYS, False),
         "ansi-dark": (_ANSI, True),
@@ -222,7 +222,7 @@ def palettes() -> dict[str, tuple[Palette, bool]]:
     }
 
 
-WHAT_FOR = {
+THEME_DETAILS = {
     "cb-dark": "color-blind friendly: blue and orange",
     "cb-light": "color-blind friendly, light background",
     "mono": "shades of gray",
@@ -230,74 +230,79 @@ WHAT_FOR = {
     "ansi-dark": "terminal colors, dark background",
     "ansi-light": "terminal colors, light background",
 }
-"""What our themes are for, where the name does not say it."""
+"""Explanations of the themes whose names need one."""
 
 
 def themes() -> list[Theme]:
-    """Every theme of ours, as Textual has them."""
+    """Return all themes of Octavo as Textual themes."""
     return [
         palette.theme(name, dark=dark, ansi=palette.text.startswith("ansi"))
         for name, (palette, dark) in palettes().items()
     ]
 
 
-def adopted(theme: Theme) -> Theme:
-    """A theme of others as a palette of ours, each colour made as strong as it must be to be read."""
-    return adopted_palette(theme).theme(theme.name, dark=theme.dark)
+def adapt_theme(theme: Theme) -> Theme:
+    """Return a theme of Textual with Octavo's color names. Colors with too little contrast are strengthened."""
+    return adapt_palette(theme).theme(theme.name, dark=theme.dark)
 
 
-def adopted_palette(theme: Theme) -> Palette:
-    """The tokens of a theme of others."""
+def adapt_palette(theme: Theme) -> Palette:
+    """Return the palette for a theme of Textual."""
     system = theme.to_color_system().generate()
     named = ("background", "surface", "panel", "foreground", "primary", "secondary", "success", "warning", "error")
-    given = {name: Color.parse(system[name]) for name in named}
-    ground, surface, panel = (given[name] for name in named[:3])
+    colors = {name: Color.parse(system[name]) for name in named}
+    background, surface, panel = (colors[name] for name in named[:3])
     strongest = WHITE if theme.dark else BLACK
-    grounds = (ground, surface, panel)
-    text = _until(lambda much: given["foreground"].blend(strongest, much), grounds, LEAST + 2)
-    cursor = _until(lambda much: ground.blend(given["primary"], 0.3 * (1 - much)), (text,), LEAST + 1.5)
+    grounds = (background, surface, panel)
+    text = _first_with_contrast(lambda share: colors["foreground"].blend(strongest, share), grounds, MIN_CONTRAST + 2)
+    cursor = _first_with_contrast(
+        lambda share: background.blend(colors["primary"], 0.3 * (1 - share)), (text,), MIN_CONTRAST + 1.5
+    )
 
     def ink(colour: Color) -> str:
-        return _until(lambda much: colour.blend(strongest, much), (*grounds, cursor), LEAST).hex
+        return _first_with_contrast(lambda share: colour.blend(strongest, share), (*grounds, cursor), MIN_CONTRAST).hex
 
-    def tint(colour: Color, much: float) -> str:
-        return _until(lambda less: ground.blend(colour, much * (1 - less)), (text,), LEAST).hex
+    def tint(colour: Color, sharength: float) -> str:
+        return _first_with_contrast(
+            lambda reduction: background.blend(colour, sharength * (1 - reduction)), (text,), MIN_CONTRAST
+        ).hex
 
     return Palette(
-        background=ground.hex,
+        background=background.hex,
         surface=surface.hex,
         panel=panel.hex,
         cursor=cursor.hex,
         text=text.hex,
-        muted=ink(text.blend(ground, 0.35)),
-        line=text.blend(ground, 0.75).hex,
-        accent=ink(given["primary"]),
-        success=ink(given["success"]),
-        warning=ink(given["warning"]),
-        error=ink(given["error"]),
-        note=ink(given["secondary"]),
-        add_line=tint(given["success"], 0.15),
-        add_word=tint(given["success"], 0.35),
-        remove_line=tint(given["error"], 0.15),
-        remove_word=tint(given["error"], 0.35),
+        muted=ink(text.blend(background, 0.35)),
+        hairline=text.blend(background, 0.75).hex,
+        accent=ink(colors["primary"]),
+        success=ink(colors["success"]),
+        warning=ink(colors["warning"]),
+        error=ink(colors["error"]),
+        note=ink(colors["secondary"]),
+        add_line=tint(colors["success"], 0.15),
+        add_word=tint(colors["success"], 0.35),
+        remove_line=tint(colors["error"], 0.15),
+        remove_word=tint(colors["error"], 0.35),
     )
 
 
-def contrast(one: Color, other: Color) -> float:
-    """How far apart two colours are in lightness (WCAG): 1 to 21."""
-    low, high = sorted((_lightness(one), _lightness(other)))
+def contrast(first: Color, second: Color) -> float:
+    """Return the WCAG contrast of two colors, from 1 to 21."""
+    low, high = sorted((_luminance(first), _luminance(second)))
     return (high + 0.05) / (low + 0.05)
 
 
-def _lightness(colour: Color) -> float:
+def _luminance(colour: Color) -> float:
     red, green, blue = (
         each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in colour.normalized
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _until(colour: Callable[[float], Color], others: tuple[Color, ...], least: float) -> Color:
-    """The first of the colours from 0 to 1 that is far enough from all others."""
+def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
+    """Return the first color, in steps from 0 to 1, that has the contrast `min_contrast` with all others. If none has, return
+    the last."""
     steps = (colour(step / 20) for step in range(21))
     last = colour(1.0)
-    return next((each for each in steps if min(contrast(each, other) for other in others) >= least), last)
+    return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

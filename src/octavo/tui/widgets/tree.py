@@ -1,4 +1,4 @@
-"""A tree of named nodes for many thousands of them: folding, a filter that keeps ancestors, counts at the right."""
+"""A tree widget for many thousands of nodes, with collapsing, a filter that keeps ancestors, and counts at the right."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.style import Style
 
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.filtering import narrows
-from octavo.tui.widgets.flat_tree import Node, Outline, holds
-from octavo.tui.widgets.line_list import Lines
-from octavo.tui.widgets.safe_text import Words, marked, safe, spread
+from octavo.tui.widgets.filtering import is_narrower
+from octavo.tui.widgets.flat_tree import FlatTree, Node, contains_words
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.safe_text import AnyText, highlight, safe, spread
 
 __all__ = ["Node", "Tree"]
 
@@ -21,54 +21,54 @@ __all__ = ["Node", "Tree"]
 TREE: Commands[Tree] = Commands(
     "tree",
     (
-        Command("expand", "l,right", "Expand", "Expand, or go to the first child", run=lambda _, tree: tree.folds.unfold_here(), shown=False),
-        Command("collapse", "h,left", "Collapse", "Collapse, or go to the parent", run=lambda _, tree: tree.folds.fold_here(), shown=False),
-        Command("unfold", "equals_sign", "Expand all", "Expand the item and everything in it", run=lambda _, tree: tree.folds.fold_below_here(False),
-                there=lambda _, tree: tree.folds_all, shown=False),
-        Command("fold", "minus", "Collapse all", "Collapse the item and everything in it", run=lambda _, tree: tree.folds.fold_below_here(True),
-                there=lambda _, tree: tree.folds_all, shown=False),
+        Command("expand", "l,right", "Expand", "Expand, or go to the first child", run=lambda _, tree: tree.folds.unfold_selected(), shown=False),
+        Command("collapse", "h,left", "Collapse", "Collapse, or go to the parent", run=lambda _, tree: tree.folds.fold_selected(), shown=False),
+        Command("unfold", "equals_sign", "Expand all", "Expand the item and everything in it", run=lambda _, tree: tree.folds.set_branch_folded(False),
+                is_available=lambda _, tree: tree.has_fold_all_keys, shown=False),
+        Command("fold", "minus", "Collapse all", "Collapse the item and everything in it", run=lambda _, tree: tree.folds.set_branch_folded(True),
+                is_available=lambda _, tree: tree.has_fold_all_keys, shown=False),
     ),
     find=lambda tree: tree,
 )  # fmt: skip
 
 
 class FoldedNodes:
-    """What is folded in a tree, known by key, so that it outlives a reload."""
+    """The collapsed nodes of a tree. They are stored by key, and so stay collapsed after a reload."""
 
-    def __init__(self, tree: Tree, below: int | None) -> None:
-        """`below`: nodes of this depth (0 is the top) and deeper begin folded."""
-        self._tree, self._below = tree, below
-        self.by_hand: dict[Hashable, bool] = {}
-        """Which nodes were folded (True) or unfolded (False) by hand."""
+    def __init__(self, tree: Tree, depth: int | None) -> None:
+        """Nodes at depth `depth` and deeper are collapsed at first. The top level has depth 0."""
+        self._tree, self._folded_depth = tree, depth
+        self.folded_by_user: dict[Hashable, bool] = {}
+        """Nodes that the user collapsed (True) or expanded (False), by key."""
 
-    def holds(self, depth: int, node: Node) -> bool:
-        """Whether a node of this depth is folded."""
-        by_hand = self.by_hand.get(node.key)
-        if by_hand is not None:
-            return by_hand
-        return self._below is not None and depth >= self._below
+    def is_folded(self, depth: int, node: Node) -> bool:
+        """Return whether a node at this depth is collapsed."""
+        chosen = self.folded_by_user.get(node.key)
+        if chosen is not None:
+            return chosen
+        return self._folded_depth is not None and depth >= self._folded_depth
 
-    def unfold_above(self, path: Sequence[Node]) -> None:
-        """Unfold what the last node of a path stands under."""
-        self.by_hand.update((node.key, False) for node in path[:-1])
+    def unfold_ancestors(self, path: Sequence[Node]) -> None:
+        """Expand all ancestors of the last node in `path`."""
+        self.folded_by_user.update((node.key, False) for node in path[:-1])
 
-    def unfold_here(self) -> None:
-        """Unfold the node the cursor is on; when it is unfolded, go to its first child."""
+    def unfold_selected(self) -> None:
+        """Expand the selected node. If it is expanded already, go to its first child."""
         if not self._tree.shown:
             return
         depth, node = self._tree.shown[self._tree.cursor]
-        if node.children and self.holds(depth, node) and not self._tree.words:
+        if node.children and self.is_folded(depth, node) and not self._tree.filter_words:
             self._set([node], False)
         elif node.children:
             self._tree.move(1)
 
-    def fold_here(self) -> None:
-        """Fold the node the cursor is on; when it is folded, go to its parent."""
+    def fold_selected(self) -> None:
+        """Collapse the selected node. If it is collapsed already, go to its parent."""
         tree = self._tree
         if not tree.shown:
             return
         depth, node = tree.shown[tree.cursor]
-        if node.children and not self.holds(depth, node) and not tree.words:
+        if node.children and not self.is_folded(depth, node) and not tree.filter_words:
             self._set([node], True)
             return
         for index in range(tree.cursor - 1, -1, -1):
@@ -76,23 +76,23 @@ class FoldedNodes:
                 tree.go_to(tree.keys[index])
                 return
 
-    def fold_below_here(self, folded: bool) -> None:
-        """Fold or unfold everything below the node the cursor is on."""
+    def set_branch_folded(self, folded: bool) -> None:
+        """Collapse or expand the selected node and all its descendants."""
         if self._tree.node is not None:
-            self._set(self._tree.outline.inner(self._tree.node.key), folded)
+            self._set(self._tree.outline.branches(self._tree.node.key), folded)
 
     def toggle(self) -> None:
-        """Fold or unfold the node the cursor is on."""
+        """Collapse or expand the selected node."""
         depth, node = self._tree.shown[self._tree.cursor]
-        self._set([node], not self.holds(depth, node))
+        self._set([node], not self.is_folded(depth, node))
 
     def _set(self, nodes: Iterable[Node], folded: bool) -> None:
-        self.by_hand.update((node.key, folded) for node in nodes if node.children)
-        self._tree.arrange_nodes()
+        self.folded_by_user.update((node.key, folded) for node in nodes if node.children)
+        self._tree.lay_out_nodes()
 
 
-class Tree(Lines):
-    """Nodes under nodes, which fold. Draws only what is on screen."""
+class Tree(LineList):
+    """A tree of nodes that can be collapsed. Only visible nodes are drawn."""
 
     CONTEXT: ClassVar[str] = "trees"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TREE,)
@@ -100,150 +100,148 @@ class Tree(Lines):
     def __init__(
         self,
         *,
-        fold_below: int | None = None,
-        folds_all: bool = True,
+        fold_depth: int | None = None,
+        has_fold_all_keys: bool = True,
         empty: str = "No items.",
         hint: str = "",
         id: str | None = None,
     ) -> None:
-        """`fold_below`: nodes of this depth (0 is the top) and deeper begin folded. `folds_all`: it has the keys that fold
-        and unfold everything; without them these are left to what is beside it."""
+        """Nodes at depth `fold_depth` and deeper are collapsed at first. With `has_fold_all_keys`, the tree has keys to
+        collapse and expand everything; without, another widget can use these keys."""
         super().__init__(empty=empty, hint=hint, id=id)
         self.can_filter = True
-        self.folds_all: bool = folds_all
-        self.folds: FoldedNodes = FoldedNodes(self, fold_below)
-        self.outline = Outline(())
+        self.has_fold_all_keys: bool = has_fold_all_keys
+        self.folds: FoldedNodes = FoldedNodes(self, fold_depth)
+        self.outline = FlatTree(())
         self.shown: list[tuple[int, Node]] = []
-        """The nodes on show, each after its depth."""
-        self._hits: tuple[tuple[str, ...], list[int]] | None = None
-        """The words of the filter, and the places of the nodes that hold them."""
+        """The shown nodes, each with its depth."""
+        self._matches: tuple[tuple[str, ...], list[int]] | None = None
+        """The words of the filter, and the indexes of the matching nodes."""
 
-    def is_here(self, context: str, help: str, *keybar: str) -> None:
-        """Say what this tree is called, what one does in it, and what its key bar begins with: in others that is else."""
+    def set_context(self, context: str, help: str, *keybar: str) -> None:
+        """Set the name, the help and the first key bar commands of this tree."""
         for name, value in (("CONTEXT", context), ("HELP", help), ("KEYBAR", keybar)):
             setattr(self, name, value)
 
     @property
     def node(self) -> Node | None:
-        """The node the cursor is on."""
+        """The selected node. None if the tree is empty."""
         return self.shown[self.cursor][1] if self.shown else None
 
     def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
-        """Show `roots` instead of what was shown. `folded` brings back what an earlier tree's `folds.by_hand` said."""
-        self.state.settled()
-        self.outline, self._hits = Outline(roots), None
+        """Replace the nodes. `folded` restores the collapsed nodes of an earlier tree from its `folds.folded_by_user`."""
+        self.state.clear_messages()
+        self.outline, self._matches = FlatTree(roots), None
         if folded is not None:
-            self.folds.by_hand = dict(folded)
-        self.arrange_nodes()
+            self.folds.folded_by_user = dict(folded)
+        self.lay_out_nodes()
 
-    def reveal(self, key: Hashable) -> bool:
-        """Unfold what is above the node called `key` and go to it, without a filter that hides it. False when there is
-        none."""
+    def select_hidden(self, key: Hashable) -> bool:
+        """Expand the ancestors of a node and select it. A filter that hides the node is cleared. Return False if there
+        is no such node."""
         path = self.path(key)
         if not path:
             return False
         if key not in self.keys:
             self.set_filter("")
-        self.folds.unfold_above(path)
-        self.arrange_nodes()
+        self.folds.unfold_ancestors(path)
+        self.lay_out_nodes()
         return self.go_to(key)
 
     def path(self, key: Hashable) -> tuple[Node, ...]:
-        """The node called `key` with what it stands under, outermost first. Empty when there is none."""
+        """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         return self.outline.path(key)
 
     def apply_filter(self) -> None:
-        if not self.words and self.kept_key is not None:
-            self.folds.unfold_above(self.path(self.kept_key))
-        self.arrange_nodes()
-        if self._hits is not None and self._hits[1] and not self._is_hit(self.shown[self.cursor][1]):
-            self.look_at(next(index for index, (_, node) in enumerate(self.shown) if self._is_hit(node)))
+        if not self.filter_words and self.returning_key is not None:
+            self.folds.unfold_ancestors(self.path(self.returning_key))
+        self.lay_out_nodes()
+        if self._matches is not None and self._matches[1] and not self._is_match(self.shown[self.cursor][1]):
+            self.select_temporarily(next(index for index, (_, node) in enumerate(self.shown) if self._is_match(node)))
 
     async def open_filter(self) -> None:
         await super().open_filter()
-        self.outline.prepare()
+        self.outline.folded_labels()
 
-    def _is_hit(self, node: Node) -> bool:
-        return bool(self.words) and node.kind != "section" and holds(node, self.words)
+    def _is_match(self, node: Node) -> bool:
+        return bool(self.filter_words) and node.kind != "section" and contains_words(node, self.filter_words)
 
-    def arrange_nodes(self) -> None:
-        """Lay out what the folds or the filter leave."""
-        outline, words = self.outline, self.words
+    def lay_out_nodes(self) -> None:
+        """Lay out the nodes that are neither collapsed nor filtered out."""
+        outline, words = self.outline, self.filter_words
         if words:
-            among = self._hits[1] if self._hits is not None and narrows(words, self._hits[0]) else None
-            self._hits = (words, outline.matching(words, among))
-            self.shown, keys = outline.with_above(self._hits[1])
+            among = self._matches[1] if self._matches is not None and is_narrower(words, self._matches[0]) else None
+            self._matches = (words, outline.matching(words, among))
+            self.shown, keys = outline.with_ancestors(self._matches[1])
         else:
-            self._hits = None
-            self.shown, keys = outline.without_below(self.folds.holds)
+            self._matches = None
+            self.shown, keys = outline.visible_nodes(self.folds.is_folded)
         if not outline.has_sections:
             self.lay_out(keys, unfiltered=outline.count)
             return
         sections = [index for index, (_, node) in enumerate(self.shown) if node.kind == "section"]
-        # A free line before each section.
-        firsts: list[int] = []
-        between: dict[int, tuple[Content, Content]] = {}
+        # A blank line before each section.
+        first_lines: list[int] = []
+        extra_lines: dict[int, tuple[Content, Content]] = {}
         for number, (start, end) in enumerate(pairwise([0, *sections, len(keys)])):
-            firsts += range(start + number, end + number)
-            between[end + number] = (Content(""), Content(""))
+            first_lines += range(start + number, end + number)
+            extra_lines[end + number] = (Content(""), Content(""))
         self.lay_out(
             keys,
-            firsts=firsts,
-            between=between,
+            first_lines=first_lines,
+            extra_lines=extra_lines,
             line_count=len(keys) + len(sections),
             unfiltered=outline.count,
         )
 
-    def matching(self) -> int:
-        return len(self._hits[1]) if self._hits is not None else len(self.shown)
+    def match_count(self) -> int:
+        return len(self._matches[1]) if self._matches is not None else len(self.shown)
 
     def can_stop_at(self, index: int) -> bool:
         return self.shown[index][1].kind != "section"
 
-    # Drawing
-
     def draw_item(self, index: int, width: int) -> list[Content]:
         depth, node = self.shown[index]
-        muted = self.painter.part("line--muted")
+        muted = self.painter.style("line--muted")
         label = safe(node.label)
         if node.kind == "section":
             rule = "─" * max(1, width - label.cell_length - 4)
             return [(Content("─ ") + label + Content(f" {rule}")).stylize_before(muted)]
-        if self._is_hit(node):
-            label = marked(label, self.words, self.painter.part("line--hit"))
+        if self._is_match(node):
+            label = highlight(label, self.filter_words, self.painter.style("line--hit"))
         sign = safe(node.sign)
         if sign:
             sign = sign + Content(" ")
         if node.kind == "group":
-            label = label.stylize_before(self.painter.part("line--heading"))
-        is_folded = self.folds.holds(depth, node) and not self.words
-        twisty = "  " if not node.children else "▸ " if is_folded else "▾ "
-        left = Content.styled("  " * depth + twisty, muted) + sign + label
-        if node.dim or (self.words and not self._is_hit(node)):
+            label = label.stylize_before(self.painter.style("line--heading"))
+        is_folded = self.folds.is_folded(depth, node) and not self.filter_words
+        arrow = "  " if not node.children else "▸ " if is_folded else "▾ "
+        left = Content.styled("  " * depth + arrow, muted) + sign + label
+        if node.dim or (self.filter_words and not self._is_match(node)):
             left = left.stylize_before(muted)
-        end = _end(node, node.right, muted)
-        if node.tight and left.cell_length + end.cell_length + 2 > width:
-            end = _end(node, node.tight, muted)
+        end = _line_end(node, node.right, muted)
+        if node.short_right and left.cell_length + end.cell_length + 2 > width:
+            end = _line_end(node, node.short_right, muted)
         return [spread(left, end, width - 1) + Content(" ")]
 
     def choose(self) -> None:
-        """A group that is nothing but its children folds; anything else is chosen."""
-        if self.node is not None and self.node.kind == "group" and self.node.children and not self.words:
+        """Open the selected node. A page group without own content is collapsed or expanded instead."""
+        if self.node is not None and self.node.kind == "group" and self.node.children and not self.filter_words:
             self.folds.toggle()
         else:
             super().choose()
 
-    def clicked(self, index: int, x: int, *, again: bool) -> None:
+    def item_clicked(self, index: int, x: int, *, is_double: bool) -> None:
         depth, node = self.shown[index]
-        twisty = 1 + 2 * depth
-        if node.children and twisty <= x < twisty + 2 and not self.words:
+        arrow_start = 1 + 2 * depth
+        if node.children and arrow_start <= x < arrow_start + 2 and not self.filter_words:
             self.folds.toggle()
-        elif not again or node.kind != "group":
-            super().clicked(index, x, again=again)
+        elif not is_double or node.kind != "group":
+            super().item_clicked(index, x, is_double=is_double)
 
 
-def _end(node: Node, right: Words, muted: Style) -> Content:
-    """What stands at the right end of a node's line."""
+def _line_end(node: Node, right: AnyText, muted: Style) -> Content:
+    """Return the text at the right end of a node's line."""
     pieces: list[Content] = []
     if right:
         pieces.append(safe(right).stylize_before(muted))

@@ -1,4 +1,4 @@
-"""Ages, counts and sentences in few words."""
+"""Short texts for ages, times and counts."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 
 clock: Callable[[], datetime] = partial(datetime.now, UTC)
-"""What time it is for everything the app shows. Pictures are taken, and tests made, with one that stands still."""
+"""Returns the current time for everything the app shows. Tests and screenshots replace it with a fixed time."""
 
 
 def short_age(moment: datetime | None, now: datetime | None = None) -> str:
-    """`12s`, `8m`, `3h`, `5d`, `7w`, `2y`; empty without a moment."""
+    """Return an age such as `12s`, `8m`, `3h`, `5d`, `7w`, `2y`. Empty if `moment` is None."""
     if moment is None:
         return ""
     seconds = max(0, int(((now or clock()) - _aware(moment)).total_seconds()))
@@ -25,7 +25,7 @@ _JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
 
 
 def long_age(moment: datetime | None, now: datetime | None = None) -> str:
-    """`8 minutes ago`, `just now`; empty without a moment."""
+    """Return an age such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
     short = short_age(moment, now)
     if not short:
         return ""
@@ -42,20 +42,20 @@ def offline_since(as_of: datetime | None) -> str:
 
 
 def time_of_day(moment: datetime) -> str:
-    """`14:05`, where one is; with the day when that is another: `Tue 14:05`."""
-    here, today = _aware(moment).astimezone(), clock().astimezone().date()
-    return f"{here:%H:%M}" if here.date() == today else f"{here:%a %H:%M}"
+    """Return the local time, such as `14:05`, with the weekday if it is not today: `Tue 14:05`."""
+    local_time, today = _aware(moment).astimezone(), clock().astimezone().date()
+    return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
 
 
-def plural(number: int, one: str, many: str = "") -> str:
-    """`1 reply`, `2 replies`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+def plural(number: int, singular: str, plural_form: str = "") -> str:
+    """Return a number with its noun: `1 reply`, `2 replies`."""
+    return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
 
 
 def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def in_a_line(sentence: str) -> str:
-    """A sentence as a remark: `the page is gone`."""
+def as_clause(sentence: str) -> str:
+    """Return a sentence as a part of another: `The page is gone.` becomes `the page is gone`."""
     return sentence[:1].lower() + sentence[1:].rstrip(".")

@@ -140,7 +140,7 @@ class PageEdit:
             self._settle_first(draft.place, into, draft.text)
 
     async def _drop(self, draft: PageDraft) -> None:
-        from octavo.tui.widgets.confirm import Confirm
+        from octavo.tui.widgets.confirm import ConfirmDialog
 
         async def drop() -> None:
             await DialogDraft(self.app, draft.place.name).save("")
@@ -151,7 +151,7 @@ class PageEdit:
                 self.app.background(drop())
 
         said = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
-        self.app.push_screen(Confirm(f"Discard your draft of {self.title}?", verb="Discard", intro=said), decided)
+        self.app.push_screen(ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=said), decided)
 
     async def _into(self, place: PagePlace) -> TargetRequest | None:
         """Where a text goes that was written before. None when that cannot be asked, which was said."""
@@ -227,7 +227,7 @@ class PageEdit:
 
     def _settle_first(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
         """Send it. Where conflicts are still marked in it, ask before."""
-        from octavo.tui.widgets.confirm import Confirm
+        from octavo.tui.widgets.confirm import ConfirmDialog
 
         number = len(find_markers(mine.text))
         if not number:
@@ -246,7 +246,7 @@ class PageEdit:
             f"The text still contains {what}, marked with <<<<<<<, =======, and >>>>>>>. "
             "If you send the text, readers will see both versions after the merge."
         )
-        self.app.push_screen(Confirm(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
+        self.app.push_screen(ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
 
     # Sending
 

@@ -12,12 +12,11 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.changing_text import ChangingText
-from octavo.tui.widgets.confirm import Confirm, Confirmed, Field
-from octavo.tui.widgets.dialog import STYLES, Frame
-from octavo.tui.widgets.fact_list import Facts
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.dialog import STYLES, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText, FactList
 from octavo.tui.writing.page_settings import NAMES, Values
 
 _HINTS = {
@@ -31,7 +30,7 @@ _ROOMY = 32
 _SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link can find the page"
 
 
-class PageForm(Confirm):
+class PageForm(ConfirmDialog):
     """One field below the other, each with what is wrong with it. None is the answer of leaving."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -68,14 +67,16 @@ class PageForm(Confirm):
 
     def _field_of(self, name: str, value: str) -> Field:
         lines = 3 if name == "description" else 1
-        return Field(NAMES[name], value, lines, placeholder=_HINTS.get(name, ""), keep=lambda written: self._keep())
+        return Field(
+            NAMES[name], value, lines, placeholder=_HINTS.get(name, ""), save_draft=lambda written: self._save_drafts()
+        )
 
     def compose(self) -> ComposeResult:
-        with Frame() as frame:
-            frame.name_it(self._title, self._foot)
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title, self._foot)
             with VerticalScroll(classes="confirm--body", can_focus=False):
                 yield Static(safe_lines(self._intro), classes="confirm--intro")
-                yield Facts(())
+                yield FactList(())
                 yield ChangingText("", classes="confirm--after")
             for name, field in self._fields.items():
                 with Horizontal(classes="form--row"):
@@ -97,23 +98,23 @@ class PageForm(Confirm):
         self.set_class(self.size.height >= _ROOMY, "-roomy")
 
     @property
-    def begins_at(self) -> str:
+    def initial_focus(self) -> str:
         return next(filter(None, self._refused), next(iter(self._fields)))
 
     @property
     def written(self) -> Values:
         """What is written in the fields now."""
-        return {name: self._written_in(name) for name in self._fields}
+        return {name: self._field_text(name) for name in self._fields}
 
-    def _written_in(self, name: str) -> str:
-        return self._values["hidden"] if name == "hidden" else super()._written_in(name)
+    def _field_text(self, name: str) -> str:
+        return self._values["hidden"] if name == "hidden" else super()._field_text(name)
 
     @property
     def _wrong_now(self) -> dict[str, str]:
         return {**self._refused, **self._wrong(self.written)}
 
     def why_not_confirmed(self) -> str | None:
-        if self._ready and self._stands:
+        if self._is_composed and self._is_active:
             for name, sentence in self._wrong(self.written).items():
                 return f"{NAMES[name]}: {sentence}"
         return super().why_not_confirmed()
@@ -133,31 +134,31 @@ class PageForm(Confirm):
     @on(TextArea.Changed)
     def _edited(self, message: Input.Changed | TextArea.Changed) -> None:
         name = message.control.id or ""
-        if name in self._refused and self._written_in(name) != self._values[name].strip():
+        if name in self._refused and self._field_text(name) != self._values[name].strip():
             del self._refused[name]  # it is not what was refused any more
 
     @on(TextButton.Pressed, "#hidden")
     def _turn(self, message: TextButton.Pressed) -> None:
         message.prevent_default()  # it is no answer
         self._values["hidden"] = "" if self._values["hidden"] else "yes"
-        message.button.words = _HIDDEN if self._values["hidden"] else _SHOWN
+        message.button.label = _HIDDEN if self._values["hidden"] else _SHOWN
         self._refused.pop("hidden", None)
-        self._keep()
+        self._save_drafts()
         self._show_state()
 
-    def _keep(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._clock.kept()
+    def _save_drafts(self) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_clock.mark_saved()
         self._keep_values(self.written)
 
-    def _keep_now(self) -> None:
+    def _save_drafts_now(self) -> None:
         self._keep_values_now(self.written)
 
     def confirm(self) -> None:
-        if not self._answered:
+        if not self._is_answered:
             written = self.written
-            self._answered = True
+            self._is_answered = True
             self._keep_values(written)
             self.answer = written
             self.dismiss(Confirmed())

@@ -9,7 +9,7 @@ from typing import Any
 
 from octavo.api.content import Page, PageTree, UpdatePage
 from octavo.api.folding import fold
-from octavo.documents.emoji import sign_of
+from octavo.documents.emoji import to_emoji
 from octavo.untrusted_input import parse_json
 
 Values = dict[str, str]
@@ -32,7 +32,7 @@ def settings(page: Page) -> Values:
     values = {name: getattr(page, name) for name in fields(page)}
     said = {name: ("yes" if value else "") if name == "hidden" else str(value or "") for name, value in values.items()}
     if "emoji" in said:
-        said["emoji"] = sign_of(said["emoji"])
+        said["emoji"] = to_emoji(said["emoji"])
     return said
 
 
@@ -87,14 +87,14 @@ def refused(sentence: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def _is_emoji(value: str) -> bool:
-    character = sign_of(value)
+    character = to_emoji(value)
     if character.endswith("\N{COMBINING ENCLOSING KEYCAP}"):
         return len(character) <= 3
     return all(ord(each) > 0xA8 and not each.isspace() and not each.isalpha() for each in character)
 
 
 def _beside(tree: PageTree, page: Page) -> list[Page]:
-    trail = tree.trail(page.id)
+    trail = tree.path_to(page.id)
     among = trail[-2].pages if len(trail) > 1 else tree.pages
     return [each for each in among if each.id != page.id]
 

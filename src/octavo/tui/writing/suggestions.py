@@ -10,7 +10,7 @@ from octavo.api.comments import Comment, Reply
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.writes.direct import SendResult
-from octavo.documents.suggestions import suggestions, with_conflict_markers
+from octavo.documents.suggestions import find_suggestions, with_conflict_markers
 from octavo.tui.shell.permissions import not_allowed_in, why_no_editing
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
@@ -28,7 +28,7 @@ def wordings(thread: Comment, message: Comment | Reply) -> tuple[Wording, ...]:
     page, node = thread.target.page, thread.target.node
     if page is None or node is None:
         return ()
-    found = suggestions(message.body.text)
+    found = find_suggestions(message.body.text)
     return tuple(Wording(page.id, node.id, thread.target.revision, each.text) for each in found)
 
 
@@ -49,7 +49,7 @@ class Suggesting:
 
 def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
     """Why what a message suggests cannot be put into the page, in a sentence."""
-    found = suggestions(message.body.text)
+    found = find_suggestions(message.body.text)
     if not found:
         return "This comment has no suggestion."
     if app.workspace.on_its_way(message.id) or app.workspace.on_its_way(thread.id):
@@ -102,7 +102,7 @@ def apply_one(app: Shell, at: Discussion, thread: Comment, message: Comment | Re
 
 def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
     """Put in what open threads of a page suggest, once the person said yes."""
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     found = [(thread, each) for thread in threads for each in wordings(thread, thread)]
 
@@ -122,7 +122,7 @@ def apply_all(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Co
             _send(app, at, sending, f"apply {plural(len(found), 'suggestion')}", "")
 
     app.push_screen(
-        Confirm(
+        ConfirmDialog(
             f"Apply {plural(len(found), 'suggestion')} to {title}?",
             verb="Apply",
             intro="\n".join(one(*each) for each in found),
@@ -160,7 +160,7 @@ def _send(app: Shell, at: ChangeRequestRef, sending: Sending, doing: str, said: 
 
 
 def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording) -> None:
-    from octavo.tui.widgets.confirm import Confirm
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     async def open_it() -> None:
         from octavo.tui.writing.page_edit import PageEdit
@@ -178,4 +178,4 @@ def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, wording: Wording
             app.background(open_it())
 
     said = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
-    app.push_screen(Confirm(f"Resolve the conflict in {title}?", verb="Open editor", intro=said), decided)
+    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=said), decided)

@@ -223,12 +223,14 @@ class TreeEdit:
         if page is not None and page.type == "group":
             below("")  # groups stand at the top only
         else:
-            trail = held.tree.trail(self.page)
+            trail = held.tree.path_to(self.page)
             now = trail[-2].id if len(trail) > 1 else ""
-            self.app.push_screen(Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), now=now), below)
+            self.app.push_screen(
+                Picker(f"Move {self.title} under…", parents_for(held.tree, self.page), initial=now), below
+            )
 
     def _delete(self, held: LoadedTree) -> None:
-        from octavo.tui.widgets.confirm import Confirm
+        from octavo.tui.widgets.confirm import ConfirmDialog
 
         page = held.tree.find(self.page)
         below = sum(1 for _ in page.walk()) - 1 if page is not None else 0
@@ -243,13 +245,13 @@ class TreeEdit:
         )
         also = f"Its {plural(below, 'subpage')} will also be deleted."
         self.app.push_screen(
-            Confirm(
+            ConfirmDialog(
                 f"Delete {self.title}?",
                 verb="Delete",
                 intro=said,
                 after=also if below else "",
-                typed=str(below) if below else "",
-                why_typed=f"{also} Type {below} to confirm." if below else "",
+                word=str(below) if below else "",
+                word_reason=f"{also} Type {below} to confirm." if below else "",
             ),
             decided,
         )
@@ -260,17 +262,22 @@ class TreeEdit:
         self.app.push_screen(Picker(title, places), then)
 
     def _ask_title(self, title: str, verb: str, draft: DialogDraft, use: Callable[[str], None]) -> None:
-        from octavo.tui.widgets.confirm import Confirm, Field
+        from octavo.tui.widgets.confirm import ConfirmDialog, Field
 
         field = Field(
-            "Title", draft.text, required="Enter a title.", max_length=300, keep=draft.keep, keep_now=draft.keep_now
+            "Title",
+            draft.text,
+            required_error="Enter a title.",
+            max_length=300,
+            save_draft=draft.keep,
+            save_draft_now=draft.keep_now,
         )
 
         def decided(answer: Confirmed | None) -> None:
             if answer is not None:
                 use(answer.text)
 
-        self.app.push_screen(Confirm(title, verb=verb, field=field), decided)
+        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
 
     # Sending
 
@@ -347,7 +354,7 @@ def places_below(tree: PageTree, moved: str, parent: str) -> list[Choice[Place]]
 def new_places(tree: PageTree, page_id: str) -> list[Choice[Place]]:
     """Where a new page can stand: below a page, after it, or last of all."""
     choices: list[Choice[Place]] = []
-    trail = tree.trail(page_id) if page_id else ()
+    trail = tree.path_to(page_id) if page_id else ()
     if trail:
         page = trail[-1]
         if page.type in ("document", "group"):

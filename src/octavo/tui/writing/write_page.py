@@ -80,7 +80,7 @@ async def _beside(
 async def _merged(before: Raw, theirs: Raw, mine: Raw) -> Raw | None:
     """Both, or None when they are about the same places."""
     found = await asyncio.to_thread(merge, before.text, theirs.text, mine.text)
-    return None if found.named else Raw(found.text())
+    return None if found.named_conflicts else Raw(found.text())
 
 
 async def _both(before: Raw, theirs: Raw, mine: Raw) -> Raw:
