@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
@@ -26,20 +26,9 @@ if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
     from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.tree import Tree
 
 
-class FollowsLinks(ShowsPage, Protocol):
-    """Screen that shows pages of a space and opens their links."""
-
-    @property
-    def pages_tree(self) -> Tree: ...
-
-    def open_page(self, page_id: str, *, anchor: str = "") -> None:
-        """Show a page of the space, and scroll to an anchor."""
-
-
-def follow_link(screen: FollowsLinks, message: LinkFollowed) -> None:
+def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
     """Open a link of the page that is shown."""
     app = screen.shell
     if message.kind == "page":
@@ -64,10 +53,10 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
     return True
 
 
-def _follow_target(screen: FollowsLinks, message: LinkFollowed) -> None:
+def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
     target = _resolve(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
-        open_address(screen.shell, url_of(screen, message.href), "link", words=message.words)
+        open_address(screen.shell, link_url(screen, message.href), "link", words=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -83,7 +72,7 @@ def _follow_target(screen: FollowsLinks, message: LinkFollowed) -> None:
             open_target(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
 
-def _files_of(screen: FollowsLinks) -> SpaceRef | None:
+def _files_of(screen: ShowsPage) -> SpaceRef | None:
     return screen.space.ref if screen.space is not None else None
 
 
@@ -139,7 +128,7 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 
-def follow_link_page(screen: FollowsLinks, page: Page) -> None:
+def follow_link_page(screen: ShowsPage, page: Page) -> None:
     """Open the target of a page that is only a link."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
@@ -173,12 +162,12 @@ def _with_hash(anchor: object) -> str:
 # URLs
 
 
-def copy_url(screen: FollowsLinks, message: CopyUrlRequested) -> None:
+def copy_url(screen: ShowsPage, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
         address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
     else:
-        address, what = url_of(screen, message.href), "link"
+        address, what = link_url(screen, message.href), "link"
     if address:
         notice = "Copied a link to the page." if what == "page" else "Copied the link."
         clipboard.copy(screen.shell, address, notice)
@@ -186,7 +175,7 @@ def copy_url(screen: FollowsLinks, message: CopyUrlRequested) -> None:
         screen.shell.say(said_without_address(screen.shell, what), tone="care")
 
 
-def url_of(screen: FollowsLinks, href: str) -> str:
+def link_url(screen: ShowsPage, href: str) -> str:
     """Return the URL of a link's target. Empty if there is none."""
     page, known = screen.page, screen.shell.workspace
     target = _resolve(screen, href)
@@ -220,7 +209,7 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 # Requests to the server
 
 
-def _resolve(screen: FollowsLinks, href: str) -> links.Target:
+def _resolve(screen: ShowsPage, href: str) -> links.Target:
     targets = screen.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.LinkTargets(files=None))
 

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from octavo.documents.openapi import Specification
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.shell.shell import Shell
+    from octavo.tui.widgets.tree import Tree
 
 _SPECIFICATIONS = 8
 """Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
 
 
 class ShowsPage(Protocol):
-    """Screen that shows pages of a space."""
+    """Screen that shows the pages of a space, and opens their links."""
 
     space: Space | None
     pages: PageTree | None
@@ -41,6 +42,12 @@ class ShowsPage(Protocol):
 
     @property
     def view(self) -> PageView: ...
+
+    @property
+    def pages_tree(self) -> Tree: ...
+
+    def open_page(self, page_id: str, *, anchor: str = "") -> None:
+        """Show a page of the space, and scroll to an anchor."""
 
 
 def set_link_targets(screen: ShowsPage) -> None:
