@@ -366,7 +366,7 @@ async def has_lines(pane: DiffView) -> None:
     """A pane that is shown again has a width before it has lines."""
     for _ in range(200):
         await asyncio.sleep(0.01)
-        if not pane.is_outdated and len(pane.virtual_lines) == len(pane.contents.built.units):
+        if not pane.is_outdated and len(pane.virtual_lines) == len(pane.contents.built_diff.units):
             return
     raise AssertionError("There are no lines.")
 
@@ -403,7 +403,7 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
         pane.contents.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
         await pilot.pause()
 
-        assert len(pane.contents.shown.units) == len(pane.virtual_lines)
+        assert len(pane.contents.shown_diff.units) == len(pane.virtual_lines)
         assert not pane.navigation.select_thread("t1")
         pane.display = True
         await has_lines(pane)

@@ -164,7 +164,7 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
         await pilot.press("G", "\\")
         while not app.pane.contents.shows_source or app.pane.contents.builder.is_building:
             await pilot.pause()
-        assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown.units)
+        assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown_diff.units)
         assert "item 0" in screen(app.pane)
 
 

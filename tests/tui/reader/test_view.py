@@ -243,7 +243,7 @@ async def test_cursor_stays_visible_in_smaller_terminal(size: tuple[int, int]) -
         await pilot.resize_terminal(*size)
         while app.pane.size != size:
             await pilot.pause()
-        app.pane._resized()
+        app.pane._finish_resize()
         assert app.pane.cursor.current() in app.pane.cursor.visible_spans()
         assert bar_column(app.pane) != []
 

@@ -39,7 +39,7 @@ class HeldLoader(PageLoader):
 
     def steps(self, reading: PageLoad) -> Iterator[None]:
         for step in super().steps(reading):
-            while self.held and (self.is_held_from_the_beginning or reading.first is not None):
+            while self.held and (self.is_held_from_the_beginning or reading.first_screen is not None):
                 yield
                 time.sleep(0.001)
             yield step

@@ -61,8 +61,8 @@ class BlockCursor:
 
     def before_painting(self, *, is_shown: bool) -> None:
         """Prepare for the next frame. The bar is drawn if `is_shown`."""
-        here = self.current()
-        self._bar_block = here.block if here is not None else None
+        selected = self.current()
+        self._bar_block = selected.block if selected is not None else None
         key = (id(self._bar_block), self.pane.has_focus)
         if key != self._bar_key:
             self._bar_key, self._strips_with_bar = key, {}
@@ -134,12 +134,12 @@ class BlockCursor:
     @property
     def region(self) -> Region:
         """Screen region of the selected block."""
-        here = self.current()
-        if here is None:
+        selected = self.current()
+        if selected is None:
             return Region()
         pane = self.pane
-        row = pane.row_of(here.start, pane.size.height)
-        block = Region(pane.region.x, pane.region.y + row, pane.size.width, here.last - here.first + 1)
+        row = pane.row_of(selected.start, pane.size.height)
+        block = Region(pane.region.x, pane.region.y + row, pane.size.width, selected.last - selected.first + 1)
         return block.intersection(pane.region)
 
     def visible_spans(self) -> list[BlockSpan]:
@@ -169,8 +169,8 @@ class BlockCursor:
         """Select another block if the selected block scrolled out of view: the first visible block if `down`, otherwise
         the last."""
         visible = self.visible_spans()
-        here = self.current()
-        if visible and here is not None and all(span.block is not here.block for span in visible):
+        selected = self.current()
+        if visible and selected is not None and all(span.block is not selected.block for span in visible):
             self.select(visible[0] if down else visible[-1], scroll_to=None)
 
     def select(self, span: BlockSpan, *, scroll_to: ScrollTo | None = "near") -> None:
@@ -187,13 +187,13 @@ class BlockCursor:
     def scroll_into_view(self) -> None:
         """Scroll as little as needed to show the selected block completely. A block higher than the pane stays in
         place while its text is read."""
-        if (here := self.current()) is None:
+        if (selected := self.current()) is None:
             return
-        unit, first, last, block = here
+        unit, first, last, block = selected
         inside = _ids_inside(block)
         last = max([last, *(span.last for span in self.spans_of(unit) if id(span.block) in inside)])
         room = self.pane.rows
-        row = self.pane.row_of(here.start, 2 * room)
+        row = self.pane.row_of(selected.start, 2 * room)
         is_read = row <= 1 and row + last - first > room // 3
         if last - first < room or not is_read:
             self.scroll_to_lines(unit, first, last, "near")
@@ -216,16 +216,16 @@ class BlockCursor:
 
     def move(self, step: int) -> None:
         """Select the next block, or the previous block if `step` is negative."""
-        here = self.current()
-        if here is not None:
-            following = next(self.spans_from(here.unit, here.block, step, lambda unit: True), None)
-            self.select(following or here)
+        selected = self.current()
+        if selected is not None:
+            following = next(self.spans_from(selected.unit, selected.block, step, lambda unit: True), None)
+            self.select(following or selected)
 
     def pan(self, step: int) -> None:
         """Scroll the first wide block sideways, starting at the selected block."""
         pane = self.pane
-        here = self.current()
-        for span in ([] if here is None else [here]) + self.visible_spans():
+        selected = self.current()
+        for span in ([] if selected is None else [selected]) + self.visible_spans():
             wide = {block.key for block in pane.contents.wide_blocks(span) if pane.folds.hidden.get(block.key)}
             if wide:
                 has_moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
@@ -239,10 +239,12 @@ class BlockCursor:
     ) -> BlockSpan | None:
         """Return the next selectable block that passes `wanted`, or the previous. Units that fail `may_match` are skipped
         without being laid out."""
-        here = self.current()
-        if here is None:
+        selected = self.current()
+        if selected is None:
             return None
-        return next((span for span in self.spans_from(here.unit, here.block, step, may_match) if wanted(span)), None)
+        return next(
+            (span for span in self.spans_from(selected.unit, selected.block, step, may_match) if wanted(span)), None
+        )
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:

@@ -37,10 +37,10 @@ THREAD_WAIT = 0.02
 def raise_in_pane(pane: Reader, error: Exception) -> None:
     """Raise an error of the thread in the pane's message loop."""
 
-    def end() -> None:
+    def raise_error() -> None:
         raise error
 
-    pane.call_later(end)
+    pane.call_later(raise_error)
 
 
 def no_lines() -> VirtualLines[Any]:
@@ -112,10 +112,10 @@ class Contents:
         """Return the block at a cell of a line."""
         return line.block
 
-    def bar_column(self, line: Line, inside: Container[int]) -> int | None:
+    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
         """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
         not in `inside`."""
-        return -2 if id(line.block) in inside else None
+        return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
         """Return the visible blocks that scrolling may select."""
@@ -190,24 +190,24 @@ class LoadingState:
         self._failure: tuple[str, str] | None = None
         self._reason: tuple[str, str] | None = None
 
-    def wait_for(self, what: str) -> None:
-        """Show that `what` is loading, unless a page is shown."""
+    def wait_for(self, subject: str) -> None:
+        """Show that `subject` is loading, unless a page is shown."""
         self._failure = self._reason = None
         if not self.pane.contents.has_content and self._waiting is None:
-            self._waiting = LoadingMessage(self.pane, what)
+            self._waiting = LoadingMessage(self.pane, subject)
             self.pane.repaint()
 
-    def fail(self, what: str, cause: str) -> None:
+    def fail(self, subject: str, cause: str) -> None:
         """Show an error and its cause, unless a page is shown."""
         self.clear()
         if not self.pane.contents.has_content:
-            self._failure = (what, cause)
+            self._failure = (subject, cause)
         self.pane.repaint()
 
-    def show_reason(self, why: str, hint: str) -> None:
+    def show_reason(self, reason: str, hint: str) -> None:
         """Show why the page is no longer available, and a hint."""
         self.clear()
-        self._reason = (why, hint)
+        self._reason = (reason, hint)
         self.pane.repaint()
 
     def clear(self) -> None:
@@ -227,9 +227,9 @@ class LoadingState:
         """Name of the page that is loading. Empty if none is loading."""
         return self._waiting.subject if self._waiting is not None else ""
 
-    def why_empty(self, otherwise: str) -> str:
+    def why_empty(self, default: str) -> str:
         """Return why keys are disabled in an empty pane: the page is still loading, or `otherwise`."""
-        return f"Still loading {self.loading_name}." if self._waiting is not None else otherwise
+        return f"Still loading {self.loading_name}." if self._waiting is not None else default
 
     def lines(self) -> list[Content]:
         """Return the lines of the message."""

@@ -63,9 +63,9 @@ class DiffContents(Contents):
         self.has_page_before = self.has_page_after = False
         """True if the change request has another page that K or J opens."""
         self.context_size = ContextSize()
-        self.shown = DiffUnits()
+        self.shown_diff = DiffUnits()
         """Units that are shown. The lines of the view belong to these units."""
-        self.built = DiffUnits()
+        self.built_diff = DiffUnits()
         """Units that were built last. They are shown with the next layout."""
         self.builder = DiffBuilder(pane)
         self.source_changes = DiffUnits()
@@ -85,8 +85,8 @@ class DiffContents(Contents):
         if self.builder.is_building:
             return []
         if self.is_merge_preview:
-            said = "The resolved page and the version that it is compared with are identical."
-            return empty_lines(said, "Press esc to go back to the conflicts")
+            message = "The resolved page and the version that it is compared with are identical."
+            return empty_lines(message, "Press esc to go back to the conflicts")
         return empty_lines("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
     # Layouts
@@ -137,8 +137,8 @@ class DiffContents(Contents):
     # Laying out
 
     def units(self) -> Sequence[DiffUnit]:
-        self.shown = self.built
-        return self.shown.units
+        self.shown_diff = self.built_diff
+        return self.shown_diff.units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
         is_split, most = self.current_layout == "sides", max(24, width - 4)
@@ -175,7 +175,7 @@ class DiffContents(Contents):
     def drop_units(self) -> None:
         """Show no units, and cancel building."""
         self.builder.cancel()
-        self.shown = self.built = DiffUnits()
+        self.shown_diff = self.built_diff = DiffUnits()
         remove_lines(self.pane)
 
     def block_markdown(self, block: Block) -> str:
@@ -185,7 +185,7 @@ class DiffContents(Contents):
         return block_source(document.source, block)
 
     def slices_of_block(self, unit: int) -> range:
-        units, first, last = self.shown.units, unit, unit
+        units, first, last = self.shown_diff.units, unit, unit
         while units[first].slice_number > 1:
             first -= 1
         while last + 1 < len(units) and units[last + 1].slice_number > 1:
@@ -195,7 +195,7 @@ class DiffContents(Contents):
     @property
     def change_count(self) -> int:
         """Number of changes."""
-        return self.shown.count
+        return self.shown_diff.count
 
     # Selectable blocks and threads
 
@@ -205,13 +205,13 @@ class DiffContents(Contents):
     def block_at(self, line: Line, cell: int) -> Block | None:
         return diff_block_at(line, cell)
 
-    def bar_column(self, line: Line, inside: Container[int]) -> int | None:
-        return diff_cursor_bar(line, inside)
+    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+        return diff_cursor_bar(line, block_ids)
 
     def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
         # Scrolling never selects a block of the old version. Keys that move the cursor do.
-        here = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
-        return [span for span in found if span.block is here or not self.is_old(span.block)] or found
+        selected = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
+        return [span for span in found if span.block is selected or not self.is_old(span.block)] or found
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
         """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
@@ -239,7 +239,7 @@ class DiffContents(Contents):
         return next((each for each in span.block.walk() if each.key and self.has_open_on(each.key)), None)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        return [each for block in self.shown.units[span.unit].blocks for each in block.walk()]
+        return [each for block in self.shown_diff.units[span.unit].blocks for each in block.walk()]
 
 
 class _Build:
@@ -265,17 +265,17 @@ class DiffBuilder:
         self.pane = pane
         self._build: _Build | None = None
         self._work: polite_thread.Work | None = None
-        self._then: Callable[[], object] | None = None
+        self._on_shown: Callable[[], object] | None = None
 
     @property
     def is_building(self) -> bool:
         """True while units are being built."""
         return self._build is not None
 
-    def build(self, then: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `then` once they are shown. Without `then`, the callback of a canceled build is
+    def build(self, on_shown: Callable[[], object] | None = None) -> None:
+        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, the callback of a canceled build is
         called."""
-        self._then = then or self._then
+        self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.pane.contents.units_to_build()
         if size < SHORT_PAGE:
@@ -295,7 +295,7 @@ class DiffBuilder:
     def cancel(self) -> None:
         """Cancel building, and the callback."""
         self.stop()
-        self._then = None
+        self._on_shown = None
 
     def _steps(self, build: _Build) -> Iterator[object]:
         yield from build.steps()
@@ -307,7 +307,7 @@ class DiffBuilder:
 
     def _show(self, build: _Build) -> None:
         self._build = self._work = None
-        then, self._then = self._then, None
+        on_shown, self._on_shown = self._on_shown, None
         self.pane.navigation.show_units(build.changes, build.laid)
-        if then is not None:
-            then()
+        if on_shown is not None:
+            on_shown()

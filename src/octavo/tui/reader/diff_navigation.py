@@ -60,9 +60,9 @@ class DiffNavigation:
     @property
     def change_number(self) -> int:
         """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
-        here = self.cursor.current()
-        unit = here.unit if here is not None else 0
-        units = self.contents.shown.units
+        selected = self.cursor.current()
+        unit = selected.unit if selected is not None else 0
+        units = self.contents.shown_diff.units
         before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
         return 1 + next((change for change in before if change >= 0), -1)
 
@@ -105,9 +105,11 @@ class DiffNavigation:
 
     def store_position(self) -> None:
         """Store the reading position on this page, if the user has moved."""
-        here = self.cursor.current() if self.cursor.selected is not None and not self.contents.shows_source else None
-        if here is not None and not self._is_unmoved:
-            self.positions[self.contents.key] = ReadingPosition(here.block.key, self.pane.row_of(here.start))
+        selected = (
+            self.cursor.current() if self.cursor.selected is not None and not self.contents.shows_source else None
+        )
+        if selected is not None and not self._is_unmoved:
+            self.positions[self.contents.key] = ReadingPosition(selected.block.key, self.pane.row_of(selected.start))
 
     def _current_block(self, block: Block) -> Block:
         """Return the block of the current comparison with the same key. If there is none, return the given block."""
@@ -117,18 +119,18 @@ class DiffNavigation:
 
     def _fold_hiding(self, block: Block) -> DiffUnit | None:
         """Return the collapsed unit that hides a block. None if the block is visible."""
-        return next((unit for unit in self.contents.shown.units if unit.hidden_blocks and unit.hides(block)), None)
+        return next((unit for unit in self.contents.shown_diff.units if unit.hidden_blocks and unit.hides(block)), None)
 
-    def _expand(self, fold: DiffUnit, then: Callable[[], object] | None = None) -> None:
-        """Expand collapsed lines, then call `then`."""
+    def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
+        """Expand collapsed lines, then call `on_shown`."""
         self.contents.context_size.expanded.update(block.key for block in fold.hidden_blocks)
-        self.contents.builder.build(then)
+        self.contents.builder.build(on_shown)
 
     @property
     def _is_unmoved(self) -> bool:
         """True if the user has not moved since the page was opened."""
-        here = self.cursor.selected[1] if self.cursor.selected is not None else None
-        return self._opened_at is not None and here is self._opened_at[0] and self.pane.top == self._opened_at[1]
+        selected = self.cursor.selected[1] if self.cursor.selected is not None else None
+        return self._opened_at is not None and selected is self._opened_at[0] and self.pane.top == self._opened_at[1]
 
     @property
     def is_opening(self) -> bool:
@@ -140,30 +142,31 @@ class DiffNavigation:
     def show_units(self, units: DiffUnits, laid: LaidUnits | None) -> None:
         """Show the units that were built, and keep the selected block at its row. `laid` has the units that the thread
         laid out."""
-        here, is_same = self.cursor.current(), self._shown_comparison is self.contents.compared
+        selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.compared
         self._shown_comparison = self.contents.compared
-        is_thread = here is not None and here.block.kind == "thread"
-        thread_block = self._thread_blocks.get(here.block.key, "") if here is not None and is_thread else ""
+        is_thread = selected is not None and selected.block.kind == "thread"
+        thread_block = self._thread_blocks.get(selected.block.key, "") if selected is not None and is_thread else ""
         self._thread_blocks = {each.key: key for key, row in self.contents.threads.items() for each in row}
-        self.contents.built = units
-        if here is not None and not is_same:
-            here = here._replace(block=self._current_block(here.block))  # The new comparison has other blocks.
+        self.contents.built_diff = units
+        if selected is not None and not is_same:
+            # The new comparison has other blocks.
+            selected = selected._replace(block=self._current_block(selected.block))
         if self.is_opening:
             self.pane.lay_out_again(laid=laid)
         else:
-            self._lay_out_around(here, thread_block, laid)
+            self._lay_out_around(selected, thread_block, laid)
         self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
         self.pane.notify_moved()
 
-    def _lay_out_around(self, here: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
+    def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
         """Lay out again and keep the selected block at its row. If it was a thread that is gone, select the block
         `thread_block`."""
-        row = self.pane.row_of(here.start) if here is not None else 0
+        row = self.pane.row_of(selected.start) if selected is not None else 0
         self.pane.lay_out_again(laid=laid)
-        if here is None:
+        if selected is None:
             return
-        span = self._find_span(here.block)
+        span = self._find_span(selected.block)
         if span is None and thread_block:
             span = self._find_span(self._current_block(Block("", key=thread_block)))
         if span is not None:
@@ -179,17 +182,17 @@ class DiffNavigation:
         tries = _MOST_SLICES
         known: dict[int, bool] = {}
 
-        def has(top: Block) -> bool:
+        def contains(top: Block) -> bool:
             if id(top) not in known:  # Cached: all slices of a table have the same block.
                 known[id(top)] = top.has(block.key)
             return known[id(top)]
 
-        units = self.contents.shown.units
+        units = self.contents.shown_diff.units
         is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows are no blocks of the page.
-        for unit in self.contents.shown.units_at_line(block.lines[0]) if is_page_block else range(len(units)):
+        for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else range(len(units)):
             each = units[unit]
             if is_page_block:
-                is_here = any(may_contain(top, block) and has(top) for top in each.blocks)
+                is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
             else:
                 is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
             if is_here:
@@ -216,12 +219,12 @@ class DiffNavigation:
 
         The search starts at the selected block, or with `from_edge` at the beginning or end of the page. It also starts
         at the beginning if the user has not moved: the first change may be below the first thread."""
-        here = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
+        selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
         is_at_first_change = self._is_opened_at_change and self._is_unmoved
-        if here is not None and step > 0 and is_at_first_change and here.block.kind != "thread":
-            here = None
-        if here is not None:
-            span = self._thread_from(here.unit, here.block, step)
+        if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
+            selected = None
+        if selected is not None:
+            span = self._thread_from(selected.unit, selected.block, step)
         else:
             span = self._thread_from(-1 if step > 0 else len(self.pane.virtual_lines), None, step)
         if span is not None:
@@ -240,7 +243,7 @@ class DiffNavigation:
 
     def _thread_from(self, unit: int, block: Block | None, step: int) -> BlockSpan | None:
         """Return the next or previous open thread from a block on. None if there is none."""
-        units = self.contents.shown.units
+        units = self.contents.shown_diff.units
         spans = self.cursor.spans_from(unit, block, step, lambda unit: bool(units[unit].threads))
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
@@ -249,8 +252,8 @@ class DiffNavigation:
         if self.pane.find_bar.needle:
             self.pane.find_bar.step(step)
             return
-        here = self.cursor.current() if self.cursor.selected is not None else None
-        at = here.unit if here is not None else -1 if step > 0 else len(self.pane.virtual_lines)
+        selected = self.cursor.current() if self.cursor.selected is not None else None
+        at = selected.unit if selected is not None else -1 if step > 0 else len(self.pane.virtual_lines)
         span = self._change_from(at, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
@@ -266,7 +269,7 @@ class DiffNavigation:
         """Return the next or previous change from a unit on, with all its lines. None if there is none.
 
         The block is of the new version if there is one: comments are usually about the new version."""
-        units = self.contents.shown.units
+        units = self.contents.shown_diff.units
         following = range(unit + step, len(units) if step > 0 else -1, step)
         changes = (self.cursor.spans_of(index) for index in following if units[index].change_number >= 0)
         found = next(filter(None, changes), None)
@@ -277,7 +280,7 @@ class DiffNavigation:
 
     def open_fold(self, key: str) -> None:
         """Expand collapsed lines, and select the first block of them."""
-        units = self.contents.shown.units
+        units = self.contents.shown_diff.units
         at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
         if at is None:
             return
@@ -286,9 +289,9 @@ class DiffNavigation:
 
     def show_more_context(self) -> None:
         """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
-        here = self.cursor.current()
-        if here is not None and here.block.kind == "fold":
-            self.open_fold(here.block.key)
+        selected = self.cursor.current()
+        if selected is not None and selected.block.kind == "fold":
+            self.open_fold(selected.block.key)
             return
         self.contents.context_size.increase()
         self.contents.builder.build()

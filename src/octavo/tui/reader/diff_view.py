@@ -68,22 +68,22 @@ class DiffBlockCommands(BlockCommands):
     @property
     def side(self) -> Literal["old", "new"]:
         """Version of the selected block. Unchanged blocks belong to the new version."""
-        here = self.pane.cursor.current()
-        return "old" if here is not None and self.pane.contents.is_old(here.block) else "new"
+        selected = self.pane.cursor.current()
+        return "old" if selected is not None and self.pane.contents.is_old(selected.block) else "new"
 
     @property
     def is_outside_page(self) -> bool:
         """True if the selected row is not a block of the page."""
-        here = self.pane.cursor.current()
-        return here is not None and here.block.kind in NOT_BLOCKS - {"thread"}
+        selected = self.pane.cursor.current()
+        return selected is not None and selected.block.kind in NOT_BLOCKS - {"thread"}
 
     @property
     def nearest_block(self) -> Block | None:
         """The selected block of the page. On another row, the block nearest to it."""
-        here = self.pane.cursor.current()
-        if here is None:
+        selected = self.pane.cursor.current()
+        if selected is None:
             return None
-        unit, block = self.pane.contents.shown.units[here.unit], here.block
+        unit, block = self.pane.contents.shown_diff.units[selected.unit], selected.block
         if unit.lines:
             first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
             return Block("change", lines=(first, first + 1))
@@ -109,22 +109,22 @@ class DiffLoadingState(LoadingState):
         super().__init__(pane)
         self._clear_timer: Timer | None = None
 
-    def wait_for(self, what: str, key: str = "") -> None:
-        """Show that `what` is loading. `key` is the key of its page."""
-        super().wait_for(what)
+    def wait_for(self, subject: str, key: str = "") -> None:
+        """Show that `subject` is loading. `key` is the key of its page."""
+        super().wait_for(subject)
         shown = self.pane.contents
         if shown.compared is not None and key != shown.key and self._clear_timer is None:
-            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, what))
+            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, subject))
 
-    def _clear_and_wait(self, what: str) -> None:
+    def _clear_and_wait(self, subject: str) -> None:
         self.pane.clear()
-        super().wait_for(what)
+        super().wait_for(subject)
 
-    def fail(self, what: str, cause: str, key: str = "") -> None:
+    def fail(self, subject: str, cause: str, key: str = "") -> None:
         """Show an error and its cause, unless the page `key` is shown."""
         if key != self.pane.contents.key:
             self.pane.clear()
-        super().fail(what, cause)
+        super().fail(subject, cause)
 
     def clear(self) -> None:
         super().clear()
@@ -195,7 +195,7 @@ class DiffView(Reader):
         parts = (
             [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
         )
-        if threads := self.contents.shown.thread_count:
+        if threads := self.contents.shown_diff.thread_count:
             parts.append("1 thread" if threads == 1 else f"{threads} threads")
         if self.contents.shows_source:
             parts.append("source")

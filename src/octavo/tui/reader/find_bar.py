@@ -22,7 +22,7 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
 
-FIRST_SEARCH = 0.012
+FIRST_SEARCH_SECONDS = 0.012
 """Seconds of search before the next frame. The search continues between keys."""
 
 
@@ -99,7 +99,7 @@ class FindBar:
         if self._text_finder is None:
             self._text_finder = self.pane.contents.text_finder()
         self.matches, self._search = [], self._text_finder.find(self.needle)
-        self._search_on(FIRST_SEARCH)
+        self._search_on(FIRST_SEARCH_SECONDS)
         self.pane.continue_work()
 
     def _search_on(self, seconds: float) -> None:

@@ -186,8 +186,8 @@ class ImageScreen(Dialog[None]):
         self.query("#painted").remove()
         self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
-        several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
-        self.query_one(DialogFrame).set_border_texts(name or "Image", several)
+        numbering = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
+        self.query_one(DialogFrame).set_border_texts(name or "Image", numbering)
         alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
         self.query_one("#alt", Static).update(alt)
         caption = self.query_one("#caption", Static)
@@ -232,9 +232,9 @@ class ImageScreen(Dialog[None]):
 
     async def _draw(self) -> None:
         assert self._data is not None, "the image must be loaded before it is drawn"
-        room, paints = self.query_one("#room", Vertical), graphics.can_paint()
+        room, paints_graphics = self.query_one("#room", Vertical), graphics.can_paint()
         width, height = room.size
-        pixel_scale = graphics.CELL[0] if paints else 1
+        pixel_scale = graphics.CELL[0] if paints_graphics else 1
         scaled = await scale_image(
             self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
         )
@@ -242,7 +242,7 @@ class ImageScreen(Dialog[None]):
         await self.query("#painted").remove()  # Only now: decoding it in another size takes long.
         if scaled.trouble:
             self._show_error(scaled.trouble)
-        elif paints:
+        elif paints_graphics:
             self.canvas.display = False
             await room.mount(graphics.painted(scaled))
         elif (why := self._why_not_drawable()) is not None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
 
 _LETTERS = "asdfghjklqwertyuiopzxcvbnm"
-_SHORT = 20
+_MOST_SINGLE_LETTERS = 20
 """Maximum number of links with one letter each. If there are more links, each link gets two letters."""
-_LEVEL = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
+_PLAIN = Style(bold=False, italic=False, underline=False, strike=False, reverse=False)
 
 
 def labels(count: int) -> list[str]:
     """Return `count` labels, none of which is the beginning of another."""
-    if count <= _SHORT:
+    if count <= _MOST_SINGLE_LETTERS:
         return list(_LETTERS[:count])
     return [first + second for first in _LETTERS for second in _LETTERS][:count]
 
@@ -42,16 +42,16 @@ class Hints:
     clickables: Sequence[ClickableSpan]
     """Clickable spans in reading order. A link over several lines occurs several times."""
     typed: str = ""
-    upper: bool = False
+    outside: bool = False
     by_label: dict[str, ClickableSpan] = field(init=False)
 
     def __post_init__(self) -> None:
-        once = list({id(each.clickable): each for each in reversed(self.clickables)}.values())[::-1]
-        self.by_label = dict(zip(labels(len(once)), once, strict=False))
+        unique = list({id(each.clickable): each for each in reversed(self.clickables)}.values())[::-1]
+        self.by_label = dict(zip(labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
         """Type a letter. Return the link it opens, or True if some label begins with the typed letters."""
-        self.upper = self.upper or letter.isupper()
+        self.outside = self.outside or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
             return clickable
@@ -65,7 +65,7 @@ class Hints:
     @property
     def help_parts(self) -> tuple[str, ...]:
         """Parts of the help text for hints."""
-        letters = "type two letters" if len(self.by_label) > _SHORT else "type a letter"
+        letters = "type two letters" if len(self.by_label) > _MOST_SINGLE_LETTERS else "type a letter"
         if self.typed:
             letters = f"type one more letter after {self.typed}"
         return letters, "capital letters open in browser", "esc cancel"
@@ -79,7 +79,7 @@ class Hints:
         """Return the strip of a row with labels at its links and other text dimmed. `line` is the line of the row,
         after a margin."""
         known = {id(each.clickable) for each in self.by_label.values()}
-        faded, link = base_style + styles.faded + _LEVEL, base_style + styles.text + _LEVEL + Style(dim=False)
+        faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
         here = [each for each in self.clickables if each.line == row and id(each.clickable) in known]
         strip = restyle(strip, [(0, strip.cell_length, faded), *((each.start, each.end, link) for each in here)])
         free = [True] * margin + list(_free(line, styles.glyphs.bullets)) if here else []
@@ -195,7 +195,7 @@ class Clickables:
         """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
         if not self.pane.has_focus:
             self.pane.focus()  # The letters of hints are typed in the pane.
-        self.hints = Hints(clickables, upper=outside)
+        self.hints = Hints(clickables, outside=outside)
         self.pane.repaint()
 
     def end_hints(self) -> None:
@@ -213,7 +213,7 @@ class Clickables:
         if not pressed or isinstance(pressed, ClickableSpan):
             self.end_hints()
         if isinstance(pressed, ClickableSpan):
-            self.pane.open_clickable(pressed, outside=hints.upper)
+            self.pane.open_clickable(pressed, outside=hints.outside)
         self.pane.repaint()
         return True
 

@@ -239,9 +239,9 @@ async def show_reusable_content(
 
     Used for views of page source, which do not contain the text."""
     screen = app.screen
-    for asked in pages:
+    for operation in pages:
         try:
-            page = await page_there(app.session.live, asked)
+            page = await page_there(app.session.live, operation)
         except ApiError as error:
             app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
@@ -281,11 +281,11 @@ def _show_dialog(
 ) -> None:
     from octavo.tui.reader.page_dialogs import TextDialog  # lazy: dialogs, 1 ms
 
-    def decided(followed: LinkFollowed | None) -> None:
+    def follow_result(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
-    app.push_screen(TextDialog(note, deferred, name), decided)
+    app.push_screen(TextDialog(note, deferred, name), follow_result)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:

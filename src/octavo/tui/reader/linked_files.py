@@ -23,8 +23,8 @@ async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | No
             return None
         return await live.cached_or_fetch(op)
     files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
-    there = (file for file in files if file.git is not None and file.git.path == target.path)
-    called = (file for file in files if file.name == target.name)
-    alike_there = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
-    alike = (file for file in files if fold(file.name) == fold(target.name))
-    return next(there, None) or next(called, None) or next(alike_there, None) or next(alike, None)
+    same_path = (file for file in files if file.git is not None and file.git.path == target.path)
+    same_name = (file for file in files if file.name == target.name)
+    similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
+    similar_name = (file for file in files if fold(file.name) == fold(target.name))
+    return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)

@@ -66,24 +66,24 @@ def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
     return LinePosition(unit, max(0, line))
 
 
-def count_lines(lines: Lines, top: LinePosition, most: int) -> int:
+def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
     """Return the number of lines from a position to the end, at most `most`."""
     count = -top.line
     for unit in range(top.unit, len(lines)):
         count += len(lines.lines(unit))
-        if count >= most:
-            return most
+        if count >= limit:
+            return limit
     return max(0, count)
 
 
-def lines_between(lines: Lines, top: LinePosition, position: LinePosition, most: int) -> int:
+def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
     """Return how many lines `position` is below `top`, negative if above. Counting stops beyond `most`."""
     if position < top:
-        return -lines_between(lines, position, top, most)
+        return -lines_between(lines, position, top, limit)
     count = -top.line
     for unit in range(top.unit, position.unit):
         count += len(lines.lines(unit))
-        if count > most:
+        if count > limit:
             return count
     return count + position.line
 
@@ -103,9 +103,9 @@ def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
     return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
 
 
-def top_showing_at(lines: Lines, position: LinePosition, below: int, rows: int) -> LinePosition:
-    """Return the top that shows `position` in the row `below`, limited by the first and last line."""
-    return limited_top(lines, position_after(lines, position, -below), rows)
+def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
+    """Return the top that shows `position` in row `row`, limited by the first and last line."""
+    return limited_top(lines, position_after(lines, position, -row), rows)
 
 
 def scrolled_top(

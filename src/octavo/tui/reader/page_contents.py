@@ -140,13 +140,13 @@ class PageContents(Contents):
     def find_unit(self, near: int, key: str) -> int:
         virtual_lines = self.pane.virtual_lines
 
-        def has(unit: int) -> bool:
+        def contains(unit: int) -> bool:
             return 0 <= unit < len(virtual_lines) and bool(
                 path_to_block(virtual_lines.units[unit].slice or virtual_lines.units[unit].block, key)
             )
 
         around = (unit for away in range(len(virtual_lines)) for unit in (near - away, near + away))
-        return next(filter(has, around), near) if key else near
+        return next(filter(contains, around), near) if key else near
 
     def slices_of_block(self, unit: int) -> range:
         units, first, last = self.pane.virtual_lines.units, unit, unit
@@ -184,8 +184,8 @@ class PageContents(Contents):
     def block_at(self, line: Line, cell: int) -> Block | None:
         return block_at_cell(line, cell)
 
-    def bar_column(self, line: Line, inside: Container[int]) -> int | None:
-        return cursor_bar(line, inside)
+    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+        return cursor_bar(line, block_ids)
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
         return self.pane.threads.block_at(span)

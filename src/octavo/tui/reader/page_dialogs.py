@@ -21,7 +21,7 @@ from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 NOTE: Commands[TextDialog] = Commands(
     "note",
     (
-        Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, sheet: sheet.dismiss(None)),
+        Command("close", "escape,q", "Close", "Close the dialog", run=lambda _, dialog: dialog.dismiss(None)),
         Command("help", "question_mark", "Help", "Show the keyboard shortcuts for this dialog", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
@@ -73,12 +73,12 @@ class TextDialog(Dialog[LinkFollowed | None]):
         self.call_after_refresh(self._fit)
 
     @on(LinkFollowed)
-    def _followed(self, message: LinkFollowed) -> None:
+    def _close_with_link(self, message: LinkFollowed) -> None:
         message.stop()
         self.dismiss(message)
 
     @on(PageView.TableRowRequested)
-    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
+    def _open_row(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
 
@@ -111,16 +111,16 @@ def open_row(app: App[Any], wanted: PageView.TableRowRequested) -> None:
     app.push_screen(TableRowDialog(wanted.table, wanted.row, page), restore_page)
 
 
-def _why_one_row(_: object, sheet: TableRowDialog) -> str | None:
-    return "This is the only row in the table." if len(sheet.table.children) < 2 else None
+def _why_one_row(_: object, dialog: TableRowDialog) -> str | None:
+    return "This is the only row in the table." if len(dialog.table.children) < 2 else None
 
 
 ROW: Commands[TableRowDialog] = Commands(
     "row",
     (
-        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, sheet: sheet.step(1), why_not=_why_one_row),
-        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, sheet: sheet.step(-1), why_not=_why_one_row, shown=False),
-        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, sheet: sheet.close()),
+        Command("next", "J", "Next row", "Go to the next table row", run=lambda _, dialog: dialog.step(1), why_not=_why_one_row),
+        Command("previous", "K", "Previous row", "Go to the previous table row", run=lambda _, dialog: dialog.step(-1), why_not=_why_one_row, shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.close()),
         Command("help", "question_mark", "Help", "Show the help for this row", run=lambda app, _: app.show_help(), shown=False),
     ),
     find=lambda view: view,
@@ -146,7 +146,7 @@ class TableRowDialog(Dialog[TableRowResult]):
         self.table, self._row = table, row
         first = ("page.open", "page.link_hints", "page.yank", "page.comment")
         excerpt = Excerpt(
-            first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._opened
+            first, page.block_commands.why_no_comment, can_change_width=False, open_clickable=self._close_with_clickable
         )
         self._view = PageView(ascii=page.text_styles.ascii, mono=page.text_styles.mono, excerpt=excerpt)
         self._view.contents.deferred = page.contents.deferred
@@ -179,20 +179,20 @@ class TableRowDialog(Dialog[TableRowResult]):
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
 
-    def _opened(self, clickable: ClickableSpan, outside: bool) -> None:
+    def _close_with_clickable(self, clickable: ClickableSpan, outside: bool) -> None:
         self.dismiss(TableRowResult(self._row, clickable, outside))
 
     @on(Reader.ThreadRequested)
-    def _no_link(self) -> None:
+    def _explain_missing_link(self) -> None:
         self._view.explain("This field has no link to open.")
 
     @on(Reader.Copied)
-    def _copied(self) -> None:
+    def _notify_copied(self) -> None:
         if isinstance(self.app, HostApp):
             self.app.notices.say("Copied the field.")
 
     @on(Reader.CommentRequested)
-    def _comment(self, message: Reader.CommentRequested) -> None:
+    def _close_with_comment(self, message: Reader.CommentRequested) -> None:
         message.stop()
         self.dismiss(TableRowResult(self._row, comment=True))
 

@@ -47,7 +47,7 @@ class ParsedPage(NamedTuple):
 
 
 class PageLoad:
-    """A page that the thread parses: `first` and `whole` are set when they are ready."""
+    """A page that the thread parses: `first_screen` and `whole_page` are set when they are ready."""
 
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
@@ -61,8 +61,8 @@ class PageLoad:
         self._units: list[PageUnit] = []
         self._split_count = 0
         """Number of blocks that are split into units."""
-        self.first: ParsedPage | None = None
-        self.whole: ParsedPage | None = None
+        self.first_screen: ParsedPage | None = None
+        self.whole_page: ParsedPage | None = None
         self.is_painted = False
         """True once the first screen is painted."""
         self.has_first = threading.Event()
@@ -78,15 +78,15 @@ class PageLoad:
         for block in parse.read():
             if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
                 self._restore_key, first = "", max(first, len(parse.blocks) + FIRST_BLOCKS)
-            if self.first is None and not self._restore_key and len(parse.blocks) >= first:
-                self.first = self._page(parse)
+            if self.first_screen is None and not self._restore_key and len(parse.blocks) >= first:
+                self.first_screen = self._page(parse)
                 self.has_first.set()
                 yield from self._wait_until_painted()
             yield
-        whole = self._page(parse)
+        page = self._page(parse)
         if self.layout is not None:
-            whole = whole._replace(laid=(yield from lay_out_units(self.layout, whole.units, range(len(whole.units)))))
-        self.whole = whole
+            page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
+        self.whole_page = page
         self.has_first.set()
 
     def _wait_until_painted(self) -> Iterator[None]:
@@ -147,21 +147,21 @@ class PageLoader:
             self._work = polite_thread.thread.begin(self.steps(load), self._raise)
             if not is_shown:
                 load.has_first.wait(THREAD_WAIT)
-        if load.whole is not None:
+        if load.whole_page is not None:
             self._work = None
-            self._show_whole(load.whole, head, key, load.folds)
+            self._show_whole(load.whole_page, head, key, load.folds)
             return
         self._current = load
         if not is_shown:
-            if load.first is None:
+            if load.first_screen is None:
                 self.pane.painter.keep_frame(RESTORE_WAIT)
-            self._show(load.first or ParsedPage(Document("", (), ""), []), head, key, load.folds, whole=False)
+            self._show(load.first_screen or ParsedPage(Document("", (), ""), []), head, key, load.folds, whole=False)
 
     def steps(self, load: PageLoad) -> Iterator[None]:
         """Parse a page in the thread, and show it on the event loop."""
         is_first_shown = False
         for _ in load.steps():
-            if load.first is not None and not is_first_shown:
+            if load.first_screen is not None and not is_first_shown:
                 is_first_shown = True
                 self.pane.call_later(self._show_first, load)
             yield
@@ -248,7 +248,7 @@ class PageLoader:
 
     def _show_first(self, load: PageLoad) -> None:
         """Show the first screen, if the event loop did not wait for it."""
-        first, contents = load.first, self.contents
+        first, contents = load.first_screen, self.contents
         if load is not self._current or first is None or load.replaces or contents.page_units:
             return
         contents.document, contents.page_units = first.document, first.units
@@ -259,27 +259,27 @@ class PageLoader:
 
     def _show_rest(self, load: PageLoad) -> None:
         """Show the rest of the page below its first screen."""
-        whole, contents, pane = load.whole, self.contents, self.pane
-        if load is not self._current or whole is None:
+        page, contents, pane = load.whole_page, self.contents, self.pane
+        if load is not self._current or page is None:
             return
         self._current = self._work = None
         wants_end = self.position_at_end is not None and not self.navigation.position().has_moved(self.position_at_end)
         if load.replaces:
-            self._show(whole, load.head, load.key, load.folds, whole=True)
+            self._show(page, load.head, load.key, load.folds, whole=True)
         else:
             known = len(pane.virtual_lines)
-            contents.document, contents.page_units, contents.is_whole = whole.document, whole.units, True
+            contents.document, contents.page_units, contents.is_whole = page.document, page.units, True
             if contents.shows_source:
                 self.navigation.show_whole_source()
-            elif known and whole.laid is not None:
-                pane.background.take(whole.laid, whole.units[known:])
+            elif known and page.laid is not None:
+                pane.background.take(page.laid, page.units[known:])
             else:
-                pane.lay_out_again(laid=whole.laid)
+                pane.lay_out_again(laid=page.laid)
             pane.update_scroll_bar()
             pane.find_bar.content_changed()
         if wants_end:
             pane.cursor.go_to_edge(1)
-        self._finish(whole.document)
+        self._finish(page.document)
         pane.continue_work()
 
 

@@ -37,7 +37,7 @@ class PendingJump(NamedTuple):
 
     anchor: str
     """Anchor, block key or footnote label."""
-    asked_at: ReadingPosition
+    requested_at: ReadingPosition
     by_link: bool = False
     """True if a link requested the jump: a missing target is then reported."""
     show: Callable[[Block | None], None] | None = None
@@ -85,14 +85,16 @@ class PageNavigation:
     def go_to_heading(self, step: int) -> None:
         """Select the next heading, or the previous heading if `step` is negative."""
 
-        def may_have(unit: int) -> bool:
+        def may_contain_heading(unit: int) -> bool:
             block = units[unit].slice or units[unit].block
             return block.kind == "heading" or (
                 bool(block.children) and any(each.kind == "heading" for each in block.walk())
             )
 
         units = self.pane.virtual_lines.units
-        if (found := self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_have)) is not None:
+        if (
+            found := self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
+        ) is not None:
             self.cursor.select(found, scroll_to="top")
 
     def go_to_anchor(self, anchor: str) -> bool:
@@ -172,21 +174,21 @@ class PageNavigation:
             return self._unfinished_restore[0]
         return self.position()._replace(folds=deepcopy(self.pane.folds))
 
-    def restore(self, as_before: ReadingPosition) -> None:
+    def restore(self, saved: ReadingPosition) -> None:
         """Restore a reading position, or wait until that part of the page is parsed."""
-        if as_before.folds is not None:
-            self.pane.folds = deepcopy(as_before.folds)
-        units, top = self.pane.virtual_lines.units, as_before.top
+        if saved.folds is not None:
+            self.pane.folds = deepcopy(saved.folds)
+        units, top = self.pane.virtual_lines.units, saved.top
         if self.contents.is_whole or not top or any(path_to_block(each.slice or each.block, top) for each in units):
-            self._restore_now(as_before)
+            self._restore_now(saved)
         else:
             self.pane.lay_out_again()
-        self._unfinished_restore = None if self.contents.is_whole else (as_before, self.position())
+        self._unfinished_restore = None if self.contents.is_whole else (saved, self.position())
 
-    def _restore_now(self, as_before: ReadingPosition) -> None:
-        self.pane.lay_out_again(anchor=as_before)
-        if as_before.block:
-            found = (span for span in self.cursor.visible_spans() if span.block.key == as_before.block)
+    def _restore_now(self, saved: ReadingPosition) -> None:
+        self.pane.lay_out_again(anchor=saved)
+        if saved.block:
+            found = (span for span in self.cursor.visible_spans() if span.block.key == saved.block)
             if (span := next(found, None)) is not None:
                 self.cursor.select(span, scroll_to=None)
 
@@ -265,7 +267,7 @@ class PageNavigation:
     def follow_pending_jump(self) -> None:
         """Go to the target of a pending jump if it is parsed now, unless the user has moved."""
         wanted, self.pending_jump = self.pending_jump, None
-        if wanted is None or self.position().has_moved(wanted.asked_at):
+        if wanted is None or self.position().has_moved(wanted.requested_at):
             return
         if wanted.show is not None:
             wanted.show(self.contents.footnote(wanted.anchor))

@@ -120,7 +120,7 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         self.moved_at = -1.0
         self.covered_rows = 0
         """Rows at the bottom that another widget covers."""
-        self._resizing: Timer | None = None
+        self._resize_timer: Timer | None = None
         self._is_notifying = False
         self.painter = LinePainter(self)
         self.background = BackgroundLayout(self)
@@ -155,9 +155,9 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        fresh = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
-        if fresh != self._text_styles:
-            self._text_styles = fresh
+        text_styles = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        if text_styles != self._text_styles:
+            self._text_styles = text_styles
             self.lay_out_again()
 
     # Laying out
@@ -187,11 +187,11 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
             self.cursor.keep_visible()
         elif not self.layout_width or not len(self.virtual_lines):
             self.lay_out_again()
-        elif self._resizing is None:
-            self._resizing = self.set_timer(0.04, self._resized)
+        elif self._resize_timer is None:
+            self._resize_timer = self.set_timer(0.04, self._finish_resize)
 
-    def _resized(self) -> None:
-        self._resizing = None
+    def _finish_resize(self) -> None:
+        self._resize_timer = None
         if self.pane_width != self.layout_width:
             self.lay_out_again()
 

@@ -22,7 +22,7 @@ from octavo.tui.terminal.clipboard import COPIED_BYTES
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
 
-FIRST_COLLECT = 0.015
+FIRST_COLLECT_SECONDS = 0.015
 """Seconds in which selected text is copied immediately. Longer text is collected between keys."""
 
 
@@ -98,7 +98,9 @@ class TextSelection:
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text. Raise CopyPending if it takes long to collect: then the text is copied later."""
-        if self._collect(selection, FIRST_COLLECT if isinstance(self.pane.screen, CopiesWhenReady) else math.inf):
+        if self._collect(
+            selection, FIRST_COLLECT_SECONDS if isinstance(self.pane.screen, CopiesWhenReady) else math.inf
+        ):
             collector, self._collector = self._collector, None
             return (collector.text, "\n") if collector is not None and len(self.pane.virtual_lines) else None
         self.pane.explain("Octavo will copy the selection when it is fully loaded.")

@@ -81,21 +81,21 @@ class PageThreads:
         )
         if found is None:
             return
-        hidden = self._marked_blocks(found, closed=True)
-        if hidden and not self._marked_blocks(found, closed=False):
+        hidden = self._marked_blocks(found, hidden=True)
+        if hidden and not self._marked_blocks(found, hidden=False):
             self.pane.navigation.go_to_block(hidden[0 if step > 0 else -1].key, "third")
         else:
             self.pane.cursor.select(found, scroll_to="third")
 
     def block_at(self, span: BlockSpan) -> Block | None:
         """Return the first visible block with an open thread at a selectable block. None if there is none."""
-        return next(iter(self._marked_blocks(span, closed=False)), None)
+        return next(iter(self._marked_blocks(span, hidden=False)), None)
 
-    def _marked_blocks(self, span: BlockSpan, *, closed: bool) -> list[Block]:
+    def _marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
         """Return the blocks with an open thread that are marked at a selectable block: the visible blocks, or the
         collapsed blocks if `closed`."""
         paths = self._paths_by_block(span.unit, self.marks).get(span.block.key, ())
-        return [path[-1] for path in paths if self.pane.folds.hides(path) == closed]
+        return [path[-1] for path in paths if self.pane.folds.hides(path) == hidden]
 
     def _paths_by_block(self, unit: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
@@ -104,7 +104,7 @@ class PageThreads:
         return marks.paths_at(spans, self.pane.virtual_lines.units[unit].slice)
 
     def with_mark(self, strip: Strip, unit: int, number: int, line: Line, line_width: int) -> Strip:
-        """Return the strip of a line with the thread mark of the block that first_lines there. Text lines are `line_width`
+        """Return the strip of a line with the thread mark of the block that begins there. Text lines are `line_width`
         cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip

@@ -46,7 +46,7 @@ class _Unit(NamedTuple):
     block: Block | None = None
     diff: DiffUnit | None = None
     text: str = ""
-    shown: ConflictView | PageConflict | None = None
+    conflict: ConflictView | PageConflict | None = None
     number: int = 0
 
 
@@ -90,13 +90,13 @@ class ConflictContents(Contents):
         """Number of conflicts. Text that both sides moved counts once."""
         return len(self._numbers)
 
-    def number(self, shown: ConflictView | PageConflict) -> int:
+    def number(self, conflict: ConflictView | PageConflict) -> int:
         """Return the number of a conflict, counted from 1."""
-        return self._numbers[shown.name]
+        return self._numbers[conflict.name]
 
-    def index_of(self, shown: ConflictView | PageConflict | None) -> int:
+    def index_of(self, conflict: ConflictView | PageConflict | None) -> int:
         """Return the index of a conflict among those shown. -1 if it is not shown."""
-        return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
+        return next((at for at, each in enumerate(self.conflicts) if each is conflict), -1)
 
     # Units
 
@@ -105,7 +105,7 @@ class ConflictContents(Contents):
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
             context = LayoutContext(styles, folds, render_block, room=inner, deferred=deferred)
-            return lambda unit: self._guarded(context, unit, inner)
+            return lambda unit: self._render_guarded(context, unit, inner)
 
         return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, measure=0)
 
@@ -113,7 +113,7 @@ class ConflictContents(Contents):
         units: list[_Unit] = []
         for piece in self.pieces or ():
             if not isinstance(piece, UnconflictedText):
-                units.append(_Unit("conflict", self._blocks[piece.key], shown=piece, number=self.number(piece)))
+                units.append(_Unit("conflict", self._blocks[piece.key], conflict=piece, number=self.number(piece)))
             elif self.is_expanded or piece.label:
                 units += [_Unit("label", text=piece.label)] if piece.label else []
                 units += [_Unit("around", each.block, each) for each in piece.units]
@@ -125,26 +125,26 @@ class ConflictContents(Contents):
         """Return units for the text between two conflicts: its changes, and collapsed unchanged text."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
-        from_this = f"merged from {self.sides[1]} without conflicts"
+        merged_text = f"merged from {self.sides[1]} without conflicts"
         if count > _MOST_CHANGES:
-            return [_Unit("fold", text=f"{count} changes {from_this}")]
+            return [_Unit("fold", text=f"{count} changes {merged_text}")]
         units: list[_Unit] = []
-        same = 0
+        unchanged = 0
         for each in (*passage.units, None):
             if each is not None and each.kind == "block":
-                same += 1
+                unchanged += 1
             elif each is None or each in merged:
-                if same:
-                    blocks = "1 block" if same == 1 else f"{same} blocks"
+                if unchanged:
+                    blocks = "1 block" if unchanged == 1 else f"{unchanged} blocks"
                     units.append(_Unit("fold", text=f"{blocks} without conflicts"))
-                same = 0
+                unchanged = 0
                 if each is not None:
                     if not units or units[-1].diff is None:
-                        units.append(_Unit("label", text=from_this))
+                        units.append(_Unit("label", text=merged_text))
                     units.append(_Unit("around", each.block, each))
         return units
 
-    def _guarded(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
+    def _render_guarded(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         block = unit.block or Block(unit.kind)
         return run_guarded(
             partial(self._render, context, unit, width),
@@ -157,14 +157,14 @@ class ConflictContents(Contents):
             hint = "press = to expand" if width >= 50 else "= expand"
             right = [Piece(hint, styles.muted)] if unit.kind == "fold" else []
             return [Line([]), labelled_rule(styles, [Piece(unit.text, styles.muted)], right, width)]
-        if unit.shown is None:
+        if unit.conflict is None:
             return render_unconflicted(context, unit.diff, width) if unit.diff is not None else []
-        shown, numbering = unit.shown, (unit.number, self.count)
-        decided = ConflictDecision(self.choices.get(shown.name), self.sides)
-        if isinstance(shown, PageConflict):
-            lines = [Line([]), *render_page_conflict(context, shown, decided, numbering, width)]
+        conflict, numbering = unit.conflict, (unit.number, self.count)
+        decision = ConflictDecision(self.choices.get(conflict.name), self.sides)
+        if isinstance(conflict, PageConflict):
+            lines = [Line([]), *render_page_conflict(context, conflict, decision, numbering, width)]
         else:
-            lines = [Line([]), *render_conflict(context, shown, decided, numbering, width)]
+            lines = [Line([]), *render_conflict(context, conflict, decision, numbering, width)]
         for line in lines[1:]:
             line.block = unit.block
         return lines
@@ -173,7 +173,7 @@ class ConflictContents(Contents):
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
     def has_spans(self, unit: int) -> bool:
-        return self.pane.virtual_lines.units[unit].shown is not None  # Only conflicts are selectable.
+        return self.pane.virtual_lines.units[unit].conflict is not None  # Only conflicts are selectable.
 
     def find_unit(self, near: int, key: str) -> int:
         units = self.pane.virtual_lines.units
@@ -181,10 +181,15 @@ class ConflictContents(Contents):
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
         unit = self.pane.virtual_lines.units[span.unit]
-        if not isinstance(unit.shown, ConflictView):
+        if not isinstance(unit.conflict, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
-        shown = unit.shown
-        sides = (shown.main.new, shown.request.new, shown.base, *(each.new for each in shown.outcomes.values()))
+        conflict = unit.conflict
+        sides = (
+            conflict.main.new,
+            conflict.request.new,
+            conflict.base,
+            *(each.new for each in conflict.outcomes.values()),
+        )
         return (block for side in sides if side is not None for block in side.walk())
 
 
@@ -192,7 +197,7 @@ def _estimate_height(unit: _Unit) -> int:
     """Return the estimated number of lines of a unit."""
     if unit.diff is not None:
         return estimate_height(unit.diff)
-    return 2 if unit.shown is None else 12
+    return 2 if unit.conflict is None else 12
 
 
 def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
@@ -245,16 +250,17 @@ class ThreeWayView(Reader):
     @property
     def selected_conflict(self) -> ConflictView | PageConflict | None:
         """The selected conflict."""
-        here = self.cursor.current() if self.contents.pieces else None
-        unit = self.virtual_lines.units[here.unit] if here is not None else None
+        selected = self.cursor.current() if self.contents.pieces else None
+        unit = self.virtual_lines.units[selected.unit] if selected is not None else None
         every = self.contents.conflicts
-        return every[max(0, self.contents.index_of(unit.shown if isinstance(unit, _Unit) else None))] if every else None
+        conflict = unit.conflict if isinstance(unit, _Unit) else None
+        return every[max(0, self.contents.index_of(conflict))] if every else None
 
     @property
     def facts(self) -> str:
         """Number of the selected conflict, for the status line."""
-        here = self.selected_conflict
-        return f"conflict {self.contents.number(here)} of {self.contents.count}" if here is not None else ""
+        selected = self.selected_conflict
+        return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show(
         self,
@@ -284,10 +290,11 @@ class ThreeWayView(Reader):
         """Show other resolutions."""
         before, self.contents.choices = self.contents.choices, dict(choices)
         for number, unit in enumerate(self.virtual_lines.units):
-            if unit.shown is not None and before.get(unit.shown.name) != self.contents.choices.get(unit.shown.name):
+            conflict = unit.conflict
+            if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
                 self.lay_out_unit(number)
-        if (here := self.cursor.current()) is not None:
-            self.cursor.select(here)  # The result may have more lines now.
+        if (selected := self.cursor.current()) is not None:
+            self.cursor.select(selected)  # The result may have more lines now.
 
     def clear(self) -> None:
         """Show an empty view."""
@@ -301,15 +308,15 @@ class ThreeWayView(Reader):
         Return False if every conflict has one."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
-        left = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
-        target = next((each for each in (*every[at:], *every[:at]) if each in left), None)
+        unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
+        target = next((each for each in (*every[at:], *every[:at]) if each in unresolved), None)
         if target is not None or (self.cursor.selected is None and every):
             self._go_to(target or every[0])
         return target is not None
 
-    def _go_to(self, shown: ConflictView | PageConflict) -> None:
+    def _go_to(self, conflict: ConflictView | PageConflict) -> None:
         for number, unit in enumerate(self.virtual_lines.units):
-            if unit.shown is shown and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
+            if unit.conflict is conflict and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
                 self.cursor.select(span, scroll_to="top")
                 return
 
@@ -327,9 +334,9 @@ class ThreeWayView(Reader):
 
     def toggle_context(self) -> None:
         """Expand or collapse the text between the conflicts."""
-        here = self.selected_conflict
+        selected = self.selected_conflict
         self.contents.is_expanded = not self.contents.is_expanded
         self.lay_out_again()
-        if here is not None:
-            self._go_to(here)
+        if selected is not None:
+            self._go_to(selected)
         self.find_bar.content_changed()
