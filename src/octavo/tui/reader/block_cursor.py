@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
 
 _PAN = 16
-"""Cells that wide code or tables scroll by."""
+"""Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
 """Maximum numbers of units with cached spans, of lines in these units, and of lines with a cached cursor bar. Freeing
 many lines at a time is slow."""

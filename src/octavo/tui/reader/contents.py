@@ -114,7 +114,7 @@ class Contents:
 
     def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
         """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
-        not in `inside`."""
+        not in `block_ids`."""
         return -2 if id(line.block) in block_ids else None
 
     def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
@@ -149,7 +149,7 @@ class Contents:
     # Find in page
 
     def text_finder(self) -> TextFinder:
-        """Return the searchable text: that of all lines."""
+        """Return a search over the text of all lines."""
 
         def shown(unit: int) -> Block:
             rows = [
@@ -228,7 +228,7 @@ class LoadingState:
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
-        """Return why keys are disabled in an empty pane: the page is still loading, or `otherwise`."""
+        """Return why keys are disabled in an empty pane: the page is still loading, or `default`."""
         return f"Still loading {self.loading_name}." if self._waiting is not None else default
 
     def lines(self) -> list[Content]:

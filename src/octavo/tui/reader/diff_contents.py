@@ -167,7 +167,7 @@ class DiffContents(Contents):
             return self.source_changes, self.size
         if layout == "new" or layout == "old":
             return build_side(self.compared, layout, self.threads, self.title), self.size
-        context_size = deepcopy(self.context_size)  # A copy: the thread reads it.
+        context_size = deepcopy(self.context_size)  # The thread reads a copy.
         is_split = layout == "sides"
         wanted = build_diff(self.compared.diff, context_size, self.threads, self.title, side_by_side=is_split)
         return wanted, self.size

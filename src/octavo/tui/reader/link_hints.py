@@ -76,8 +76,8 @@ class Hints:
         return ("a–z", "follow link"), ("A–Z", "open in browser"), ("escape", "cancel")
 
     def with_labels(self, strip: Strip, row: int, line: Line, margin: int, styles: Styles, base_style: Style) -> Strip:
-        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line of the row,
-        after a margin."""
+        """Return the strip of a row with labels at its links and other text dimmed. `line` is the line in the row,
+        which begins after the margin."""
         known = {id(each.clickable) for each in self.by_label.values()}
         faded, link = base_style + styles.faded + _PLAIN, base_style + styles.text + _PLAIN + Style(dim=False)
         here = [each for each in self.clickables if each.line == row and id(each.clickable) in known]

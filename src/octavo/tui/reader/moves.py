@@ -67,7 +67,7 @@ def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
 
 
 def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
-    """Return the number of lines from a position to the end, at most `most`."""
+    """Return the number of lines from a position to the end, but at most `limit`."""
     count = -top.line
     for unit in range(top.unit, len(lines)):
         count += len(lines.lines(unit))
@@ -77,7 +77,7 @@ def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
 
 
 def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
-    """Return how many lines `position` is below `top`, negative if above. Counting stops beyond `most`."""
+    """Return how many lines `position` is below `top`, negative if above. Counting stops beyond `limit`."""
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
@@ -136,7 +136,8 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
 
 
 def top_of_position(lines: Lines, position: ReadingPosition, unit: int, width: int) -> LinePosition:
-    """Return the top of a reading position in lines of `width` cells. The block of the position is in `unit`."""
+    """Return the top that shows a reading position in lines of `width` cells. The block of the position is in
+    `unit`."""
     found = (first for first, _, block in block_ranges(lines.lines(unit)) if block.key == position.top)
     first = next(found, -1) if position.top else -1
     is_same = position.width == width

@@ -227,7 +227,8 @@ class PageNavigation:
         self._position_when_asked = ReadingPosition()
 
     def restore_if_parsed(self) -> None:
-        """Restore the position of `restore_later`, if that part of the page is parsed and the user has not moved."""
+        """Restore the position that `restore_later` stored, if that part of the page is parsed and the user has not
+        moved."""
         if self.position_to_restore is None or not len(self.pane.virtual_lines):
             return
         page, position = self.position_to_restore
@@ -258,7 +259,7 @@ class PageNavigation:
             self.pane.explain(STILL_LOADING)
 
     def report_missing(self, anchor: str) -> None:
-        """Report that a link names a missing heading. While the page is loading, report it after the rest is parsed."""
+        """Report a link to a missing heading. On a page that is still loading, the report waits for the rest."""
         if self.pending_jump is not None and self.pending_jump.anchor == anchor.lstrip("#"):
             self.pending_jump = self.pending_jump._replace(by_link=True)
         else:

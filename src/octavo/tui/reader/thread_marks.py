@@ -93,7 +93,7 @@ class PageThreads:
 
     def _marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
         """Return the blocks with an open thread that are marked at a selectable block: the visible blocks, or the
-        collapsed blocks if `closed`."""
+        collapsed blocks if `hidden`."""
         paths = self._paths_by_block(span.unit, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.pane.folds.hides(path) == hidden]
 
