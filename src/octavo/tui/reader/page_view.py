@@ -344,7 +344,7 @@ class PageView(Reader):
     ) -> None:
         """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
         still loading."""
-        self.threads.set(self.document, threads, drafts, known=known)
+        self.threads.set(threads, drafts, known=known)
 
     def clear(self) -> None:
         """Show an empty view."""

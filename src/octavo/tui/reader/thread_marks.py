@@ -37,7 +37,6 @@ class PageThreads:
 
     def set(
         self,
-        document: Document | None,
         threads: Mapping[str, int | Sequence[Comment]],
         drafts: Mapping[str, int] = MappingProxyType({}),
         *,
@@ -50,6 +49,7 @@ class PageThreads:
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
         }
+        document = self.pane.document
         blocks = document.blocks if document is not None else ()
         self.marks, self.drafts = ThreadMarks(blocks, counts), ThreadMarks(blocks, drafts)
         self.pane.repaint()
