@@ -242,9 +242,7 @@ class BlockCursor:
         selected = self.current()
         if selected is None:
             return None
-        return next(
-            (span for span in self.spans_from(selected.unit, selected.block, step, may_match) if wanted(span)), None
-        )
+        return next(filter(wanted, self.spans_from(selected.unit, selected.block, step, may_match)), None)
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:

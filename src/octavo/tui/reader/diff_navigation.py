@@ -105,10 +105,9 @@ class DiffNavigation:
 
     def store_position(self) -> None:
         """Store the reading position on this page, if the user has moved."""
-        selected = (
-            self.cursor.current() if self.cursor.selected is not None and not self.contents.shows_source else None
-        )
-        if selected is not None and not self._is_unmoved:
+        if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
+            return
+        if (selected := self.cursor.current()) is not None:
             self.positions[self.contents.key] = ReadingPosition(selected.block.key, self.pane.row_of(selected.start))
 
     def _current_block(self, block: Block) -> Block:

@@ -277,15 +277,12 @@ class FindBar:
         """Return the number and strip of the row with the find bar. None if the bar is closed."""
         if not self.bar_rows:
             return None
+        bottom_line, status = self.pane.painter.bottom_line, self.search_status
         if self._typed is None:
-            return self.pane.painter.bottom_line(
-                "/", self.needle, self.search_status, *(("n next", "N previous") if self.matches else ()), "esc"
-            )
+            return bottom_line("/", self.needle, status, *(("n next", "N previous") if self.matches else ()), "esc")
         if self._typed:
-            return self.pane.painter.bottom_line(
-                "/", self._typed, self.search_status, "enter done", "esc cancel", typing=True
-            )
-        return self.pane.painter.bottom_line("/", "", "type the text to find", "esc cancel", typing=True)
+            return bottom_line("/", self._typed, status, "enter done", "esc cancel", typing=True)
+        return bottom_line("/", "", "type the text to find", "esc cancel", typing=True)
 
 
 FIND: Commands[FindBar] = Commands(

@@ -13,7 +13,6 @@ from textual.events import Click, Key
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.painting import overlay_text, restyle
 from octavo.tui.render.styled_lines import ClickableSpan, Line, cells, clickable_spans
 from octavo.tui.render.styles import Styles
@@ -170,10 +169,8 @@ class Clickables:
     def link_text(self, clickable: ClickableSpan) -> str:
         """Return the text of a link, also if the link breaks over several lines."""
         rows = self.pane.painter.visible_rows
-        help_parts = (
-            piece.text for _, _, line in rows for piece in line.pieces if piece.clickable is clickable.clickable
-        )
-        return " ".join("".join(help_parts).split())
+        pieces = (piece for _, _, line in rows for piece in line.pieces)
+        return " ".join("".join(piece.text for piece in pieces if piece.clickable is clickable.clickable).split())
 
     def open_one(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Open the only link of a list, or show hints if there are several."""
@@ -234,10 +231,8 @@ class Clickables:
         if event.y < len(self.pane.painter.visible_rows):
             unit, _, line = self.pane.painter.visible_rows[event.y]
             block = self.pane.contents.block_at(line, event.x - self.pane.contents.margin_of(unit))
-            span: BlockSpan | None = next(
-                (span for span in self.pane.cursor.spans_of(unit) if span.block is block), None
-            )
-            if span is not None:
+            spans = self.pane.cursor.spans_of(unit)
+            if (span := next((each for each in spans if each.block is block), None)) is not None:
                 self.pane.cursor.select(span, scroll_to=None)
 
     # Painting
@@ -246,11 +241,9 @@ class Clickables:
         """Return the strip of a row with link hints on it, and other text dimmed."""
         if self.hints is None:
             return strip
-        unit, _, line = self.pane.painter.visible_rows[row]
-        pane = self.pane
-        return self.hints.with_labels(
-            strip, row, line, pane.contents.margin_of(unit), pane.text_styles, pane.base_style
-        )
+        pane, (unit, _, line) = self.pane, self.pane.painter.visible_rows[row]
+        margin = pane.contents.margin_of(unit)
+        return self.hints.with_labels(strip, row, line, margin, pane.text_styles, pane.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
         """Return the number and strip of a row that shows the help for hints. None if every row has a link."""

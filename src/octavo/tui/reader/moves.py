@@ -143,6 +143,5 @@ def top_of_position(lines: Lines, position: ReadingPosition, unit: int, width: i
     is_same = position.width == width
     if first < 0:
         first = position.place - position.offset if is_same else 0
-    return position_after(
-        lines, LinePosition(unit, max(0, first + (position.offset if is_same else min(0, position.offset)))), 0
-    )
+    line = first + (position.offset if is_same else min(0, position.offset))
+    return position_after(lines, LinePosition(unit, max(0, line)), 0)

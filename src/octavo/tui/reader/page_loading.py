@@ -130,12 +130,8 @@ class PageLoader:
             return
         self.cancel()
         self.position_at_end = None
-        position_to_restore = self.navigation.position_to_restore
-        restore_key = (
-            position_to_restore[1].block
-            if position_to_restore is not None and position_to_restore[0] == key and not is_shown
-            else ""
-        )
+        page, position = self.navigation.position_to_restore or ("", ReadingPosition())
+        restore_key = position.block if page == key and not is_shown else ""
         folds = self.pane.folds if is_shown else Folds()
         load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown)
         if len(markdown) < SHORT_PAGE:
@@ -196,9 +192,8 @@ class PageLoader:
         pane.lay_out_again(anchor=anchor, laid=page.laid)
         pane.find_bar.content_changed()
         self.threads.mark_document(document)
-        if (
-            self.navigation.pending_jump is not None and not same
-        ):  # The jump was requested before the first page was shown.
+        if self.navigation.pending_jump is not None and not same:
+            # The jump was requested before the first page was shown.
             self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
         pane.refresh_bindings()
         pane.notify_moved()

@@ -87,14 +87,11 @@ class PageNavigation:
 
         def may_contain_heading(unit: int) -> bool:
             block = units[unit].slice or units[unit].block
-            return block.kind == "heading" or (
-                bool(block.children) and any(each.kind == "heading" for each in block.walk())
-            )
+            return any(each.kind == "heading" for each in block.walk())
 
         units = self.pane.virtual_lines.units
-        if (
-            found := self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
-        ) is not None:
+        found = self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
+        if found is not None:
             self.cursor.select(found, scroll_to="top")
 
     def go_to_anchor(self, anchor: str) -> bool:

@@ -98,9 +98,8 @@ class TextSelection:
 
     def selected_text(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text. Raise CopyPending if it takes long to collect: then the text is copied later."""
-        if self._collect(
-            selection, FIRST_COLLECT_SECONDS if isinstance(self.pane.screen, CopiesWhenReady) else math.inf
-        ):
+        seconds = FIRST_COLLECT_SECONDS if isinstance(self.pane.screen, CopiesWhenReady) else math.inf
+        if self._collect(selection, seconds):
             collector, self._collector = self._collector, None
             return (collector.text, "\n") if collector is not None and len(self.pane.virtual_lines) else None
         self.pane.explain("Octavo will copy the selection when it is fully loaded.")
