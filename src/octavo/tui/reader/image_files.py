@@ -21,7 +21,7 @@ from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ThumbnailQuery
 from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
-from octavo.tui.terminal.scaled_picture import ScaledPicture
+from octavo.tui.terminal.graphics import ScaledPicture
 
 IMAGE_BYTES = 15 << 20
 """Maximum size of an image in bytes."""
@@ -107,7 +107,7 @@ async def scale_image(
         width, height = width * 19 // 20, height * 19 // 20
     request = json.dumps({"width": width, "height": height, "ground": background}).encode()
     try:
-        result = await child_programs.ask(
+        result = await child_programs.run_bounded(
             "decode_picture",
             request + b"\n" + data,
             seconds=DECODE_SECONDS,
@@ -116,7 +116,7 @@ async def scale_image(
         )
     except OSError as error:
         return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
-    if result.late:
+    if result.exceeded:
         return ScaledPicture(trouble=f"Could not decode the image within {DECODE_SECONDS:g} s.")
     return read_answer(result.output)
 

@@ -32,7 +32,7 @@ from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.terminal import graphics
-from octavo.tui.terminal.scaled_picture import ScaledPicture
+from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
@@ -244,7 +244,7 @@ class ImageScreen(Dialog[None]):
             self._show_error(scaled.trouble)
         elif paints_graphics:
             self.canvas.display = False
-            await room.mount(graphics.painted(scaled))
+            await room.mount(graphics.picture_widget(scaled))
         elif (why := self._why_not_drawable()) is not None:
             self.canvas.show_message(Content(why))
         else:

@@ -86,14 +86,14 @@ async def _file(session: Session, location: ContentRef, target: links.ToFile) ->
 async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
     """Parse an OpenAPI file. The `error` of the result says why it cannot be parsed."""
     try:
-        result = await child_programs.ask(
+        result = await child_programs.run_bounded(
             "read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ
         )
     except OSError as failure:
         return Specification(
             error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
-    if result.late or not result.output:
+    if result.exceeded or not result.output:
         return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
     found = await asyncio.to_thread(_assemble, result.output)
     if isinstance(found, str):

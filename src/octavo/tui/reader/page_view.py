@@ -31,7 +31,7 @@ from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.threads import keep_quoted_lines
-from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.terminal.line_filters import FROM_RIGHT
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -271,7 +271,7 @@ class PageView(Reader):
         """Help on right-to-left text, for a page that contains some. Empty otherwise."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
+        turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
     class TableRowRequested(Message):
