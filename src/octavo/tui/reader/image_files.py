@@ -80,7 +80,7 @@ async def locate_image(session: Session, at: ContentRef, target: links.Target) -
 
 async def cached_image(session: Session, location: ImageLocation) -> bytes | None:
     """Return the cached bytes of an image. None if it is not cached."""
-    return await asyncio.to_thread(session.pictures.get, location.cache_key)
+    return await asyncio.to_thread(session.image_cache.get, location.cache_key)
 
 
 async def download_image(session: Session, location: ImageLocation) -> bytes:
@@ -93,7 +93,7 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
     except TimeoutError:
         raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_SECONDS:g} s. Press r to retry.") from None
     content = bytes(data)
-    await asyncio.to_thread(session.pictures.put, location.cache_key, content)
+    await asyncio.to_thread(session.image_cache.put, location.cache_key, content)
     return content
 
 

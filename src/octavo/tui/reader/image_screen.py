@@ -28,9 +28,9 @@ from octavo.tui.reader.image_files import (
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
-from octavo.tui.shell.exporting import Export, ask_where
-from octavo.tui.shell.file_facts import format_of, size_in_words
-from octavo.tui.shell.outside import open_outside
+from octavo.tui.shell.external_links import confirm_link
+from octavo.tui.shell.file_dialogs import Export, ask_for_path
+from octavo.tui.shell.item_labels import format_name, format_size
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
@@ -102,7 +102,7 @@ def _why_not_loaded(_: object, screen: ImageScreen) -> str | None:
 
 
 def _why_no_browser(_: object, screen: ImageScreen) -> str | None:
-    if screen.location is not None and not screen.location.host and screen.shell.session.is_here:
+    if screen.location is not None and not screen.location.host and screen.shell.session.is_embedded:
         return "A browser cannot open this image: it is stored in Octavo. Press w to save the image."
     return _why_not_loaded(_, screen)
 
@@ -275,9 +275,9 @@ class ImageScreen(Dialog[None]):
             width, height = round(file.dimensions.width), round(file.dimensions.height)
         size = len(self._data) if self._data is not None else file.size if file is not None else 0
         parts = [
-            scaled.format or (format_of(file) if file is not None else ""),
+            scaled.format or (format_name(file) if file is not None else ""),
             f"{width} × {height} pixels" if width else "",
-            size_in_words(size) if size else "",
+            format_size(size) if size else "",
             f"first of {scaled.frames} frames" if scaled.frames > 1 else "",
             self.location.host if self.location is not None else "",
         ]
@@ -301,7 +301,7 @@ class ImageScreen(Dialog[None]):
     def open_in_browser(self) -> None:
         """Open the image in the browser."""
         if self.location is not None:
-            open_outside(self.shell, self.location.url)
+            confirm_link(self.shell, self.location.url)
 
     def save(self) -> None:
         """Save the image to disk."""
@@ -312,7 +312,7 @@ class ImageScreen(Dialog[None]):
         async def content() -> AsyncIterator[bytes]:
             yield data if data is not None else await download_image(session, location)
 
-        ask_where(self.shell, Export(location.name, location.name, content))
+        ask_for_path(self.shell, Export(location.name, location.name, content))
 
 
 def show_image(app: Shell, view: PageView, src: str) -> None:

@@ -13,8 +13,8 @@ from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
 from octavo.tui.reader.link_titles import ShowsPage
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
-from octavo.tui.shell.page_queries import page_there, text_of
+from octavo.tui.shell.external_links import confirm_link, missing_link_reason, open_link, page_url
+from octavo.tui.shell.page_queries import find_page, page_markdown
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.terminal import clipboard
 
@@ -32,7 +32,7 @@ def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
     """Open a link of the page that is shown."""
     app = screen.shell
     if message.kind == "page":
-        open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
+        open_link(app, "" if app.session.is_embedded else page_url(screen.page), "page")
     elif not open_part(app, screen.view, message, lambda followed: follow_link(screen, followed)):
         _follow_target(screen, message)
 
@@ -56,7 +56,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
     target = _resolve(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
-        open_address(screen.shell, link_url(screen, message.href), "link", words=message.words)
+        open_link(screen.shell, link_url(screen, message.href), "link", text=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -83,7 +83,7 @@ def open_target(
     space with the files."""
     if _is_outside_folder(app, target):
         if "://" in href:
-            open_outside(app, href, words=words)
+            confirm_link(app, href, text=words)
         else:
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
@@ -93,7 +93,7 @@ def open_target(
         case links.ToChangeRequest(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.ToUrl(url=url):
-            open_outside(app, url, words=words)
+            confirm_link(app, url, text=words)
         case links.ToFile() if at is not None:
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
@@ -151,7 +151,7 @@ def follow_link_page(screen: ShowsPage, page: Page) -> None:
         case "collection":
             open_target(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:
-            open_outside(screen.shell, page.href or str(target.get("url") or ""), words=page.title)
+            confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
 
 
 def _with_hash(anchor: object) -> str:
@@ -165,14 +165,14 @@ def _with_hash(anchor: object) -> str:
 def copy_url(screen: ShowsPage, message: CopyUrlRequested) -> None:
     """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
-        address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
+        address, what = "" if screen.shell.session.is_embedded else page_url(screen.page), "page"
     else:
         address, what = link_url(screen, message.href), "link"
     if address:
         notice = "Copied a link to the page." if what == "page" else "Copied the link."
         clipboard.copy(screen.shell, address, notice)
     else:
-        screen.shell.say(said_without_address(screen.shell, what), tone="care")
+        screen.shell.say(missing_link_reason(screen.shell, what), tone="care")
 
 
 def link_url(screen: ShowsPage, href: str) -> str:
@@ -186,13 +186,13 @@ def link_url(screen: ShowsPage, href: str) -> str:
             return path
         case _ if _is_outside_folder(screen.shell, target):
             return href if "://" in href else ""
-        case _ if screen.shell.session.is_here:
+        case _ if screen.shell.session.is_embedded:
             return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
-            return _with_anchor(address_of_page(found), anchor)
+            return _with_anchor(page_url(found), anchor)
         case links.ToAnchor(anchor=anchor):
-            return _with_anchor(address_of_page(page), anchor)
+            return _with_anchor(page_url(page), anchor)
         case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
@@ -215,7 +215,7 @@ def _resolve(screen: ShowsPage, href: str) -> links.Target:
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
-    from octavo.tui.shell.exporting import save_file  # lazy: dialogs, 10 ms
+    from octavo.tui.shell.file_dialogs import save_file  # lazy: dialogs, 10 ms
 
     try:
         file = await file_of(app.session.live, at, target)
@@ -241,11 +241,11 @@ async def show_reusable_content(
     screen = app.screen
     for operation in pages:
         try:
-            page = await page_there(app.session.live, operation)
+            page = await find_page(app.session.live, operation)
         except ApiError as error:
             app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
-        found = await asyncio.to_thread(_find_include, text_of(page), deferred.targets, target)
+        found = await asyncio.to_thread(_find_include, page_markdown(page), deferred.targets, target)
         if app.screen is not screen:
             return  # The user has opened another screen.
         if found is not None:
@@ -273,7 +273,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
     except (ApiError, ValueError) as error:
         app.say(f"Could not open the site: {error}", tone="failed")
         return
-    open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
+    open_link(app, site.urls.published or site.urls.app or "", "site", text=site.title)
 
 
 def _show_dialog(
