@@ -13,7 +13,7 @@ from octavo.api.wire import encode
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
@@ -164,8 +164,8 @@ def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
         return
     if lost or snapshot.failed or snapshot.unknown.words or snapshot.is_loading:
         yield f"says that nothing needs one, and does not know {snapshot.unknown.words} {snapshot.failed}"
-    if screen.marked.here:
-        yield f"says that nothing needs one, and {len(screen.marked.here)} things do"
+    if screen.marked_rows.here:
+        yield f"says that nothing needs one, and {len(screen.marked_rows.here)} things do"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

@@ -103,7 +103,7 @@ async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_look
             await run.see("+ Role                  Creator ▾", "+ Teams                 Harbour software ▾")
             dialog = run.app.screen
             assert isinstance(dialog, FormDialog)
-            assert dialog.state.written == {"role": "create", "teams": "software", "users": ""}
+            assert dialog.state.texts == {"role": "create", "teams": "software", "users": ""}
             await run.press("ctrl+b", "shift+tab", "ctrl+b", "shift+tab", "ctrl+b", "escape")
 
 

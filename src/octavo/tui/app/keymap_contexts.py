@@ -18,16 +18,16 @@ from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.note import NoteSheet
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.picture import PictureScreen
 from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.trying_conditions import TryCondition
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.change_request import ChangeRequestScreen
 from octavo.tui.review.change_requests import ChangesScreen
@@ -77,7 +77,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ConfirmDialog,
     CheckedDialog,
     FormDialog,
-    TryCondition,
+    ConditionTest,
     HeldScreen,
     ActivityScreen,
     HelpScreen,

@@ -30,7 +30,7 @@ _MODULES = (
     "octavo.tui.review.change_requests",
     "octavo.tui.review.change_request",
     "octavo.tui.comments.comments_screen",
-    "octavo.tui.inbox.inbox",
+    "octavo.tui.inbox.inbox_screen",
     "octavo.tui.content.search",
     "octavo.tui.comments.composer",
     "octavo.tui.widgets.confirm",

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
     from octavo.tui.content.content_screen import ContentScreen
-    from octavo.tui.resources.browser import BrowserScreen
+    from octavo.tui.resources.resource_browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
-    "inbox": "octavo.tui.inbox.inbox:InboxScreen",
+    "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
     "content": "octavo.tui.content.content_screen:ContentScreen",
     "changes": "octavo.tui.review.change_requests:ChangesScreen",
     "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
-    "sites": "octavo.tui.resources.site_resources:screen",
-    "admin": "octavo.tui.resources.organization_resources:screen",
+    "sites": "octavo.tui.resources.site_resources:create_screen",
+    "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
 """The view of each mode of the app."""
 CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
@@ -135,7 +135,7 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         organization = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(organization):
-            organization.seeking.begin(kind, key, "everyone with access")
+            organization.pending.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 

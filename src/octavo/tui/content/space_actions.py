@@ -18,10 +18,11 @@ from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import space_deletion, space_positions
 from octavo.tui.content.space_positions import SpaceOrCollection, title_of
-from octavo.tui.resources import filling
-from octavo.tui.resources.form import fill_in
+from octavo.tui.resources import resource_forms
+from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
-from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.terminal import clipboard
@@ -45,19 +46,14 @@ def create(app: Shell, target: SpaceTarget) -> None:
     at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
     parents: list[Collection | None] = [collection] if collection is not None else []
     choices: list[Choice[Action]] = []
-    for resource in (SPACES, COLLECTIONS):
+    for resource in (MANAGED_SPACES, COLLECTIONS):
         for parent in (*parents, None):
             location = "at the top level" if parent is None else f"in {title_of(parent)}"
             off = target.why_not_add_to(parent) or ""
             values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
-            resource_here = replace(resource, new=f"New {resource.one} {location}")
-            choices.append(
-                Choice(
-                    partial(filling.create, app, resource_here, values, target.on_created),
-                    resource_here.new,
-                    disabled_reason=off,
-                )
-            )
+            resource_here = replace(resource, create_title=f"New {resource.singular} {location}")
+            open_form = partial(resource_forms.open_create_form, app, resource_here, values, target.on_created)
+            choices.append(Choice(open_form, resource_here.create_title, disabled_reason=off))
     app.push_screen(Picker("Create", choices), _run)
 
 
@@ -70,9 +66,9 @@ def edit_settings(app: Shell, target: SpaceTarget) -> None:
     """Show the settings form of the selected space or collection."""
     item, at = target.selected, OrganizationRef(organization_id=target.organization.id)
     if isinstance(item, Space):
-        filling.change(app, SPACES, {"at": at}, item)
+        resource_forms.open_edit_form(app, MANAGED_SPACES, {"at": at}, item)
     elif item is not None:
-        filling.change(app, COLLECTIONS, {"at": at}, item)
+        resource_forms.open_edit_form(app, COLLECTIONS, {"at": at}, item)
 
 
 def show_actions(app: Shell, target: SpaceTarget) -> None:
@@ -273,16 +269,18 @@ def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, requ
     visibility = (
         "Readers will see the pages immediately." if request is None else "Readers will see the pages after the merge."
     )
-    fill_in(
-        app,
-        imports.Create,
-        title=f"Import pages into {where}",
-        known={"at": at},
-        draft=f"form import {space.id}",
-        sent=on_sent,
-        verb="Import",
-        intro=f"The pages will be added after the last page. {visibility}",
-        doing="Importing… The server responds only after all the pages are imported.",
+    open_form(
+        FormRequest(
+            app,
+            imports.Create,
+            title=f"Import pages into {where}",
+            arguments={"at": at},
+            draft_name=f"form import {space.id}",
+            on_sent=on_sent,
+            verb="Import",
+            intro=f"The pages will be added after the last page. {visibility}",
+            progress_notice="Importing… The server responds only after all the pages are imported.",
+        )
     )
 
 

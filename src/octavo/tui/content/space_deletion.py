@@ -15,11 +15,11 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content.space_positions import SpaceOrCollection, kind_of, title_of
-from octavo.tui.resources import writing
-from octavo.tui.resources.acting import to_type
+from octavo.tui.resources import resource_writes
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
-from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.resources.resource_commands import text_to_type
+from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import why_no_permission
 from octavo.tui.shell.write_queue import DirectUndo, show_progress
@@ -47,18 +47,18 @@ def delete(app: Shell, target: SpaceTarget) -> None:
     """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
     if (item := target.selected) is None:
         return
-    resource: Resource[Any] = SPACES if isinstance(item, Space) else COLLECTIONS
+    resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=target.organization.id)
     known, live, name = {"at": at}, app.session.live, title_of(item)
-    undo = writing.putting_back(live, resource, known, (item,))
-    typed = to_type("delete", resource, (item,))
+    undo = resource_writes.undo_of_deletion(live, resource, known, (item,))
+    typed = text_to_type("delete", resource, (item,))
 
     def on_decided(response: Confirmed | None) -> None:
         if response is None:
             return
         app.writes.send(
             f"delete {name}",
-            writing.delete(live, resource, known, (item,)),
+            resource_writes.delete_items(live, resource, known, (item,)),
             message=f"Deleted {name}.",
             make_undo=None if undo is None else lambda _: undo,
             on_success=lambda _: _after_deletion(app, target, item),
@@ -87,7 +87,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
 
 def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
     if isinstance(item, Space):
-        return [Fact("care", "", sentence) for sentence in SPACES.hangs_on(item)]
+        return [Fact("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
     space_count = sum(each.parent == item.id for each in target.spaces)
     folders = sum(each.parent == item.id for each in target.collections)
     contents = " and ".join(

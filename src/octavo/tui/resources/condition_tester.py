@@ -1,4 +1,4 @@
-"""Tests a condition on visitor claims: shows the result, or the error, while the user types."""
+"""Tests a condition on visitor claims. The result or the error is updated while the user types."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
-    from octavo.tui.resources.resource import Known
+    from octavo.tui.resources.resource import Arguments
     from octavo.tui.shell.shell import Shell
 
-TRY_KEYS: Commands[TryCondition] = Commands(
+TEST_COMMANDS: Commands[ConditionTest] = Commands(
     "condition",
     (
-        Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.leave(), priority=True),
+        Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.save_and_close(), priority=True),
         Command("next", "tab", "Next", "Switch between the condition and the claims", run=lambda _, view: view.focus_next(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-def open_condition(shell: Shell, known: Known, condition: Any) -> None:
-    """Let a condition be tried."""
-    shell.push_screen(TryCondition(shell, known["at"].site_id, condition.condition))
+def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
+    """Open the test of a condition."""
+    shell.push_screen(ConditionTest(shell, arguments["at"].site_id, condition.condition))
 
 
-class TryCondition(Dialog[None]):
-    """A condition and the claims of a visitor. The claims are kept for the next condition of the site."""
+class ConditionTest(Dialog[None]):
+    """A condition and visitor claims to test it with. The claims are saved for all conditions of the site."""
 
     CONTEXT: ClassVar[str] = "test a condition"
     HELP: ClassVar[str] = (
@@ -54,7 +54,7 @@ class TryCondition(Dialog[None]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("form.tcss"),
     ]
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TRY_KEYS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TEST_COMMANDS,)
 
     def __init__(self, shell: Shell, site: str, condition: str) -> None:
         super().__init__()
@@ -78,41 +78,41 @@ class TryCondition(Dialog[None]):
                 yield TextButton("Close", "esc", id="no")
 
     def on_mount(self) -> None:
-        self._shell.exit_callbacks.add(self._keep_now)
+        self._shell.exit_callbacks.add(self._save_claims_now)
         self.query_one("#claims", TextEditor).focus()
-        self._judge()
+        self._update_outcome()
 
     def on_unmount(self) -> None:
-        self._shell.exit_callbacks.discard(self._keep_now)
+        self._shell.exit_callbacks.discard(self._save_claims_now)
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _typed(self) -> None:
-        self._judge()
+    def _handle_typing(self) -> None:
+        self._update_outcome()
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._keep)
+        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._save_claims)
 
-    def _judge(self) -> None:
+    def _update_outcome(self) -> None:
         self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
 
     @property
     def outcome(self) -> str:
         """Return the result of the condition, or the error and its position."""
         try:
-            read = yaml_values.parse_yaml(self._claims)
+            parsed = yaml_values.parse_yaml(self._claims)
         except YamlError as fault:
             return f"Could not read the claims. {fault.place}: {fault.sentence}"
-        claims = read.value if read is not None else {}
+        claims = parsed.value if parsed is not None else {}
         if not isinstance(claims, dict):
             return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
         try:
-            is_so = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
+            is_met = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
         except conditions.ConditionError as fault:
             return f"Could not evaluate the condition. {fault}"
         return (
             "True: visitors with these claims see the content."
-            if is_so
+            if is_met
             else "False: visitors with these claims do not see the content."
         )
 
@@ -120,18 +120,18 @@ class TryCondition(Dialog[None]):
     def _claims(self) -> str:
         return self.query_one("#claims", TextEditor).text
 
-    def _keep(self) -> None:
+    def _save_claims(self) -> None:
         self._clock.mark_saved()
         self._draft.autosave(self._claims)
 
-    def _keep_now(self) -> None:
+    def _save_claims_now(self) -> None:
         self._draft.autosave_now(self._claims)
 
     @on(TextButton.Pressed)
-    def _pressed(self) -> None:
-        self.leave()
+    def _handle_button(self) -> None:
+        self.save_and_close()
 
-    def leave(self) -> None:
-        """Close; the claims are there the next time."""
-        self._keep()
+    def save_and_close(self) -> None:
+        """Save the claims and close the dialog."""
+        self._save_claims()
         self.dismiss(None)

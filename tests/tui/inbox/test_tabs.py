@@ -1,4 +1,4 @@
-"""The lines of the settings file that make a tab of what narrows the inbox."""
+"""The lines of the settings file that save the filters of the inbox as a tab."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from pathlib import Path
 
 from octavo.settings import FILE, InboxFilter
 from octavo.settings import read as read_settings
-from octavo.tui.inbox.filter_settings import lines_of
-from octavo.tui.inbox.sections import GROUPS, RowFilter, by_reason, by_space
+from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, reason_filter, space_filter, tab_settings
 
 
-def test_what_is_written_is_read_as_the_filter_it_was(tmp_path: Path) -> None:
-    by = (by_reason("mentioned"), by_space("harbour-api", 'The "Harbour" API'))
-    lines, left_out = lines_of(by, "tide\x7f 🌊 \\", (), ())
+def test_saved_settings_restore_the_filter(tmp_path: Path) -> None:
+    by = (reason_filter("mentioned"), space_filter("harbour-api", 'The "Harbour" API'))
+    lines, left_out = tab_settings(by, "tide\x7f 🌊 \\", (), ())
     (tmp_path / FILE).write_text(lines.replace("\\u007f", ""), encoding="utf-8")
     assert not left_out
     kept = tomllib.loads(lines)["inbox"]
@@ -24,21 +23,21 @@ def test_what_is_written_is_read_as_the_filter_it_was(tmp_path: Path) -> None:
     )
 
 
-def test_a_tab_of_reasons_is_kept_with_them() -> None:
-    lines, _ = lines_of((by_space("limpet", "Limpet"),), "", GROUPS["mine"][1], ())
+def test_a_saved_tab_keeps_the_reasons_of_its_tab() -> None:
+    lines, _ = tab_settings((space_filter("limpet", "Limpet"),), "", REASON_TABS["mine"][1], ())
     assert tomllib.loads(lines)["inbox"] == {
         "in Limpet": {"reasons": ["approved", "changes requested", "outdated"], "space": "limpet"}
     }
 
 
-def test_no_table_stands_there_twice() -> None:
-    lines, _ = lines_of((by_space("limpet", "L" * 60),), "", (), ("in " + "L" * 37,))
+def test_saved_tabs_have_unique_names() -> None:
+    lines, _ = tab_settings((space_filter("limpet", "L" * 60),), "", (), ("in " + "L" * 37,))
     assert list(tomllib.loads(lines)["inbox"]) == ["in " + "L" * 35 + " 2"]
 
 
-def test_what_settings_cannot_say_is_named() -> None:
+def test_filters_that_settings_cannot_express_are_named() -> None:
     unread = RowFilter("Read", "unread", "unread")
-    assert lines_of((unread,), "", (), ()) == ("", ["unread"])
-    lines, left_out = lines_of((unread, by_reason("mentioned")), "", (), ())
+    assert tab_settings((unread,), "", (), ()) == ("", ["unread"])
+    lines, left_out = tab_settings((unread, reason_filter("mentioned")), "", (), ())
     assert left_out == ["unread"]
     assert tomllib.loads(lines)["inbox"] == {"mentions": {"reasons": ["mentioned"]}}
