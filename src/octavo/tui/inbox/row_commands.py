@@ -212,7 +212,7 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
 
 def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
     """Return why there is nothing to discard. None if there is something."""
-    return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else discard_commands.NOTHING
+    return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else discard_commands.NO_DRAFTS
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
