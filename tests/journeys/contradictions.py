@@ -14,7 +14,7 @@ from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.inbox.inbox_screen import InboxScreen
-from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import painted_rows
@@ -66,7 +66,7 @@ def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
     at: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
-        case ChangesScreen() if not (screen.narrowing.filters or screen.only_mine):
+        case ChangesScreen() if not (screen.filters.filters or screen.only_mine):
             at = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
             at = [(screen.rows, screen.subscriptions.operation("files"))]

@@ -144,7 +144,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "ReviewersScreen": ("V",),
         "MergeSeveralDialog": ("j", "x", "j", "x", "m"),
         "ChangeRequestScreen": ("escape", "escape", "/", *"refused", "enter", "enter"),
-        "HeldScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
+        "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
         "ChangesScreen": ("3",),
@@ -153,8 +153,8 @@ WAYS: dict[str, dict[str, Way]] = {
         "CheckedDialog to update": ("/", *"retry", "enter", "enter", "U"),
         "IncomingChanges": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
-        "OutcomeScreen": ("enter", "R", "b", "p"),
-        "OwnConflictsScreen": ("enter", write_into_four, "e", "enter"),
+        "MergedPreviewScreen": ("enter", "R", "b", "p"),
+        "DraftConflictsScreen": ("enter", write_into_four, "e", "enter"),
     },
 }
 """How each is come to from where one was when the one before it was closed. What comes after its name tells apart what
@@ -171,7 +171,7 @@ SELDOM = {
         "PictureScreen",
         "BrowserScreen",
     ),
-    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
+    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}

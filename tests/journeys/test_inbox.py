@@ -13,7 +13,7 @@ from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
 from octavo.tui.inbox.inbox_screen import InboxScreen
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -555,7 +555,7 @@ async def test_a_filter_of_the_inbox_is_copied_as_settings(stage: Stage) -> None
 async def test_the_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
-    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
+    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 1.0)  # as where rows came once more meanwhile
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))

@@ -10,7 +10,7 @@ from textual.widgets import Input, TextArea
 
 from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, Run, Stage
 from tests.journeys.test_access import into
 from tests.journeys.test_resources import open_kind

@@ -25,8 +25,8 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources import organization_resources, site_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import keymap_of

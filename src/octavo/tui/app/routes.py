@@ -38,16 +38,16 @@ VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
     "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
     "content": "octavo.tui.content.content_screen:ContentScreen",
-    "changes": "octavo.tui.review.change_requests:ChangesScreen",
+    "changes": "octavo.tui.review.request_list:ChangesScreen",
     "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
     "sites": "octavo.tui.resources.site_resources:create_screen",
     "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
 """The view of each mode of the app."""
-CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
+CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
-OWN_CONFLICTS = "octavo.tui.review.own_conflicts:OwnConflictsScreen"
+OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:DraftConflictsScreen"
 
 
 def screen(name: str, *arguments: Any) -> Screen[Any]:

@@ -21,7 +21,7 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.content.links import location_key, open_location, page_title, page_trails
-from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.shell.file_dialogs import save_file
 from octavo.tui.shell.item_labels import file_kind, format_dimensions, format_size
 from octavo.tui.shell.list_view import ListView
@@ -207,7 +207,7 @@ class FilesScreen(ListView[File]):
             self._timer.stop()
         if self.rows.item is not None:
             self.uses.state.wait_for("the pages that use this file")
-            self._timer = self.set_timer(ASK_AFTER, self._load_uses)
+            self._timer = self.set_timer(SELECTION_DELAY, self._load_uses)
 
     def _load_uses(self) -> None:
         if (file := self.rows.item) is not None:

@@ -27,10 +27,10 @@ from octavo.tui.inbox import empty_inbox, row_commands, tabs
 from octavo.tui.inbox.row_commands import open_row
 from octavo.tui.inbox.row_views import RowPreview, RowRenderer
 from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, tab_settings
-from octavo.tui.review.request_actions import CHANGE
-from octavo.tui.review.request_at_hand import RequestAtHand
-from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.review.request_commands import REQUEST_COMMANDS
+from octavo.tui.review.request_preview import SELECTION_DELAY
+from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.shell.file_dialogs import short_path
 from octavo.tui.shell.inbox_feed import InboxFeed
 from octavo.tui.shell.link_commands import LINK_COMMANDS
@@ -180,7 +180,7 @@ class InboxScreen(ListView[InboxRow]):
         THREAD.only("resolve", "reply", "reply_resolve", "react")
         .with_changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
         .for_target(lambda view: view.thread_target, no_target=_why_no_thread),
-        CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
+        REQUEST_COMMANDS.only("approve", "ask", "merge", "held", "update", "comment"),
         LINK_COMMANDS.for_target(
             lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)
         ),
@@ -196,7 +196,7 @@ class InboxScreen(ListView[InboxRow]):
         self.marked_rows = MarkedRows()
         """The rows of the inbox, divided into active, snoozed and done rows."""
         self.narrowing: ActiveFilters[RowFilter] = ActiveFilters(self, self.redraw_list)
-        self.statuses = RequestStatuses(self, self._redraw_status)
+        self.statuses = StatusLoader(self, self._redraw_status)
         self._row_renderer = RowRenderer(partial(_open_thread_count, self))
         self._preview_timer: Timer | None = None
         self.pending_selection: ThreadRef | str | None = None
@@ -224,7 +224,7 @@ class InboxScreen(ListView[InboxRow]):
             *(Section(key, name) for key, (name, _) in REASON_TABS.items()),
             *saved_tabs,
         )
-        self.row_preview = RowPreview(self.statuses.of, id="preview")
+        self.row_preview = RowPreview(self.statuses.status_of, id="preview")
         yield from self.list_with_preview(
             rows, self.row_preview, sections=(*fixed_tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
         )
@@ -242,7 +242,7 @@ class InboxScreen(ListView[InboxRow]):
 
     def _change_organization(self, organization: Organization) -> None:
         self.narrowing.filters = ()
-        self.statuses.forget()
+        self.statuses.clear()
         self.subscriptions.depend_on(*self.feed.list_operations)
         self._show_rows()
 
@@ -379,14 +379,14 @@ class InboxScreen(ListView[InboxRow]):
         return _LIST_KEYBAR if self.rows.has_focus else ()
 
     @property
-    def request_at_hand(self) -> RequestAtHand | None:
+    def request_target(self) -> RequestTarget | None:
         """The change request with the cursor, and the selected change requests."""
         requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         request = self.feed.change_request(self.rows.item)
         if request is None:
             return None
         space = SpaceRef(space_id=request.space) if request.space else None
-        return RequestAtHand(request, space, self, tuple(requests))
+        return RequestTarget(request, space, self, tuple(requests))
 
     @property
     def thread_target(self) -> ThreadTarget | None:
@@ -428,7 +428,7 @@ class InboxScreen(ListView[InboxRow]):
         self.row_preview.show(self.rows.item)
         if self._preview_timer is not None:
             self._preview_timer.stop()
-        self._preview_timer = self.set_timer(ASK_AFTER, self._load_preview)
+        self._preview_timer = self.set_timer(SELECTION_DELAY, self._load_preview)
         self.refresh_bindings()
 
     def _load_preview(self) -> None:
@@ -438,7 +438,7 @@ class InboxScreen(ListView[InboxRow]):
             return
         request = self.feed.change_request(row)
         if request is not None:
-            self.statuses.look_at([request])
+            self.statuses.follow_shown([request])
         self.row_preview.reload_thread()
         marker = row_commands.ReadMarker(self.feed, self.shell)
         self._preview_timer = self.set_timer(marker.DELAY, lambda: marker.mark_read(row))

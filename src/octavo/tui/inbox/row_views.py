@@ -18,7 +18,7 @@ from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
-from octavo.tui.review.request_summary import Summary
+from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.row_list import Heading
@@ -95,10 +95,10 @@ class RowPreview(Vertical):
     RowPreview {
         width: 1fr; background: $background;
         & > #why { height: auto; padding: 0 2 1 2; }
-        & > Summary, & > ThreadView, & > TextPane { display: none; width: 100%; height: 1fr; }
+        & > RequestPreview, & > ThreadView, & > TextPane { display: none; width: 100%; height: 1fr; }
         & > ThreadView { padding: 0 1; }
         & > TextPane { padding: 0 2; scrollbar-size-vertical: 1; }
-        &.-request > Summary, &.-thread > ThreadView, &.-words > TextPane { display: block; }
+        &.-request > RequestPreview, &.-thread > ThreadView, &.-words > TextPane { display: block; }
     }
     """
 
@@ -108,7 +108,7 @@ class RowPreview(Vertical):
         self._row: InboxRow | None = None
         self._subscriptions = Subscriptions(self)
         self.summary, self.thread, self.text_pane = (
-            Summary(status_of, id="summary"),
+            RequestPreview(status_of, id="summary"),
             ThreadView(id="thread"),
             TextPane(),
         )

@@ -21,7 +21,7 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.resources.role_facts import load_all
-from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.text_widgets import Fact
@@ -101,12 +101,12 @@ def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> N
         verb=verb,
         intro="",
         label="site",
-        not_yet="Octavo is still checking the site. Wait until the check is complete.",
-        unknown=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
-        ask=lambda: load_snapshot(app.session.live, site_ref),
-        shown=publish_facts if publishes else unpublish_facts,
+        blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
+        blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
+        load=lambda: load_snapshot(app.session.live, site_ref),
+        content=publish_facts if publishes else unpublish_facts,
         send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
-        again=f"Review the details before you {verb.lower()} the site.",
+        next_step=f"Review the details before you {verb.lower()} the site.",
         goes_live=True,
     )
     app.push_screen(CheckedDialog(app, write))
@@ -134,7 +134,7 @@ async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes
 # Facts in the dialogs
 
 
-def publish_facts(snapshot: SiteSnapshot) -> Shown:
+def publish_facts(snapshot: SiteSnapshot) -> DialogContent:
     """Return the facts before publishing: audience, link, contents, and parts that stay hidden."""
     site, spaces = snapshot.site, snapshot.spaces
     facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
@@ -157,10 +157,10 @@ def publish_facts(snapshot: SiteSnapshot) -> Shown:
     blocked = "This site is already published." if site.published else ""
     if not spaces:
         blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
-    return Shown(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
+    return DialogContent(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
 
 
-def unpublish_facts(snapshot: SiteSnapshot) -> Shown:
+def unpublish_facts(snapshot: SiteSnapshot) -> DialogContent:
     """Return the facts before unpublishing: links that stop working, and data that stays."""
     site = snapshot.site
     facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
@@ -181,7 +181,7 @@ def unpublish_facts(snapshot: SiteSnapshot) -> Shown:
         Fact("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
     )
     blocked = "" if site.published else "This site is not published."
-    return Shown(
+    return DialogContent(
         tuple(facts),
         intro="",
         after="You can publish the site again with the same link by pressing u.",

@@ -1,4 +1,4 @@
-"""The preview of a merged page, compared with main: the text that is shown is the text that is saved."""
+"""The preview of a merged page, compared with main. The shown text is the text that will be saved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
-OUTCOME: Commands[OutcomeScreen] = Commands(
+PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(
     "outcome",
     (
         Command("close", "escape,p", "Back", "Go back to the conflict", run=lambda app, _: app.pop_screen()),
@@ -31,19 +31,19 @@ OUTCOME: Commands[OutcomeScreen] = Commands(
 )  # fmt: skip
 
 
-class Outcome(NamedTuple):
-    """A page as it will be, and what it is compared with."""
+class MergedPreview(NamedTuple):
+    """Page as it will be saved, with the version in main."""
 
     title: str
     text: str
     main: str | None
-    """None if it is not known."""
+    """Text in main. None if it is unknown."""
     settings: tuple[AttributeChange, ...] = ()
-    """The title, the place and the like, in main and as they will be."""
+    """Changed settings, such as the title and the position, compared with main."""
 
 
-class OutcomeScreen(View):
-    """A page as a diff against main. Conflicts that are not resolved are between marks."""
+class MergedPreviewScreen(View):
+    """Preview of a page as a diff against main. Unresolved conflicts have conflict markers."""
 
     MODE = "changes"
     CONTEXT = "preview of the page with its conflicts resolved"
@@ -52,23 +52,24 @@ class OutcomeScreen(View):
         "Unresolved conflicts are shown between conflict markers. "
         "Press ctrl+s to save the page. Press esc or p to go back to the conflict."
     )
-    CSS_PATH = "merge_outcome.tcss"
+    CSS_PATH = "merge_preview.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("outcome.close", "outcome.send")
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OUTCOME,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PREVIEW_COMMANDS,)
 
     def __init__(
         self,
-        outcome: Outcome,
-        where: str,
+        preview: MergedPreview,
+        location: str,
         *,
-        against: str,
+        base_name: str,
         send: Callable[[], None],
         why_not_send: Callable[[], str | None],
     ) -> None:
-        """`against` is what the page is compared with, in words. `where` is shown in the status line."""
+        """`base_name` is the name of the version that the page is compared with. `location` is shown in the status
+        line."""
         super().__init__()
-        self._outcome, self._where = outcome, where
-        self._against, self._send, self._why_not_send = against, send, why_not_send
+        self._preview, self._location = preview, location
+        self._base_name, self._send, self._why_not_send = base_name, send, why_not_send
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
@@ -80,43 +81,41 @@ class OutcomeScreen(View):
 
     def on_mount(self) -> None:
         self.view.focus()
-        self.view.state.wait_for(self._outcome.title)
-        self._say_where()
+        self.view.state.wait_for(self._preview.title)
+        self._show_position()
         self.run_worker(self._compare(), exclusive=True)
 
     async def _compare(self) -> None:
-        title, text, main, settings = self._outcome
+        title, text, main, settings = self._preview
         compared: PageComparison = await asyncio.to_thread(compare, safe_text(main or ""), safe_text(text))
         safe = tuple(AttributeChange(each.name, _line(each.old), _line(each.new)) for each in settings)
         diff = replace(compared.diff, metadata=(*safe, *compared.diff.metadata))
         self.view.show(replace(compared, diff=diff), title=title, key="outcome")
-        why = self._why_not_send()
-        against = (
-            f"compared with {self._against}"
-            if main is not None
-            else "not compared: the version in main is not available"
-        )
-        said = Content.assemble((" PREVIEW ", "bold $primary"), f" {against} · ")
+        reason = self._why_not_send()
+        note = f"compared with {self._base_name}"
+        if main is None:
+            note = "not compared: the version in main is not available"
+        banner = Content.assemble((" PREVIEW ", "bold $primary"), f" {note} · ")
         self.query_one("#banner", Static).update(
-            said
+            banner
             + (
                 Content.styled("press ctrl+s to save the page", "$success")
-                if why is None
-                else Content.styled(why, "$warning")
+                if reason is None
+                else Content.styled(reason, "$warning")
             )
         )
-        self._say_where()
+        self._show_position()
 
     @on(DiffView.Moved)
-    def _say_where(self) -> None:
-        self.show_location(self._where, self.view.facts)
+    def _show_position(self) -> None:
+        self.show_location(self._location, self.view.facts)
 
     def why_not_send(self) -> str | None:
         """Return why the page cannot be saved, in a sentence. None if it can."""
         return self._why_not_send()
 
     def send(self) -> None:
-        """Save the page as it is shown."""
+        """Save the page."""
         self.app.pop_screen()
         self._send()
 

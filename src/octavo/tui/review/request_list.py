@@ -1,4 +1,4 @@
-"""Change requests of the organization: a list by status, what each is about, and the way in."""
+"""The list of the change requests of the organization, by status, with a preview."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
-from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
-from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
-from octavo.tui.review.request_summary import ASK_AFTER, Summary
-from octavo.tui.review.status_loader import RequestStatuses
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
+from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
+from octavo.tui.review.request_target import RequestTarget, why_not_single
+from octavo.tui.review.status_loader import StatusLoader
 from octavo.tui.shell.link_commands import LINK_COMMANDS
 from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.permissions import CANNOT_DELETE, why_no_space
@@ -39,13 +39,12 @@ from octavo.tui.widgets.row_list import Heading, Row, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
-NOTHING, NEXT = "No change requests with this status.", "] next tab   ctrl+n new change request"
+EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
 NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
-LOOKED_AT = 200
-"""Change requests that are looked at to tell whether they are among those that are wanted, and as many more when one comes
-to the end of the list: each is a question of its own."""
-_AROUND = 6
-"""Cells of a row beside its second line."""
+CHECKED_AT_ONCE = 200
+"""Number of change requests whose facts are loaded for a filter at first, and again at the end of the list."""
+_ROW_MARGIN = 6
+"""Number of cells of a row that the second line cannot use."""
 SIGNS = {
     "open": ("◐", "$primary"),
     "draft": ("○", "$octavo-muted"),
@@ -53,60 +52,60 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = TAB_COMMANDS.with_changed(
-    "previous_section", title="Previous tab", help="Go to the previous tab"
-).with_changed("next_section", title="Next tab", help="Go to the next tab")
+_TABS = TAB_COMMANDS.with_changed("previous_section", title="Previous tab", help="Go to the previous tab").with_changed(
+    "next_section", title="Next tab", help="Go to the next tab"
+)
 
 
-def _named_alone(view: ChangesScreen) -> ChangeRequest | None:
-    request = view.request_at_hand
-    return request.about if request is not None and others_ticked(request) is None else None
+def _single_request(view: ChangesScreen) -> ChangeRequest | None:
+    target = view.request_target
+    return target.change_request if target is not None and why_not_single(target) is None else None
 
 
-def _why_none_named(view: ChangesScreen) -> str:
-    request = view.request_at_hand
-    return (request and others_ticked(request)) or "Select a change request first."
+def _why_no_single_request(view: ChangesScreen) -> str:
+    target = view.request_target
+    return (target and why_not_single(target)) or "Select a change request first."
 
 
-_ADDRESS = LINK_COMMANDS.for_target(_named_alone, no_target=_why_none_named)
+_ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
 
 
-def _read_on(view: ChangesScreen, step: int) -> None:
-    if not view.query_one(Summary).scroll_by_page(step):
+def _scroll_or_move(view: ChangesScreen, step: int) -> None:
+    if not view.query_one(RequestPreview).scroll_by_page(step):
         view.rows.move(step)
 
 
-def _choose_only(_: Shell, view: ChangesScreen) -> None:
+def _choose_filter(_: Shell, view: ChangesScreen) -> None:
     snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
-    offered = list_filters.offered(items, view.narrowing.filters, view.space_title, view.standings.of)
-    more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
-    view.narrowing.choose("Filter change requests", more)
+    offered = list_filters.offered_filters(items, view.filters.filters, view.space_title, view.statuses.status_of)
+    choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
+    view.filters.choose("Filter change requests", choices)
 
 
-def _only_mine(_: Shell, view: ChangesScreen) -> None:
+def _toggle_mine(_: Shell, view: ChangesScreen) -> None:
     view.only_mine = not view.only_mine
     view.redraw_list()
 
 
-CHANGES: Commands[ChangesScreen] = Commands(
+LIST_COMMANDS: Commands[ChangesScreen] = Commands(
     "changes",
     (
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
-                run=lambda _, view: _read_on(view, 1)),
+                run=lambda _, view: _scroll_or_move(view, 1)),
         Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous change request", shown=False,
-                run=lambda _, view: _read_on(view, -1)),
+                run=lambda _, view: _scroll_or_move(view, -1)),
         Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
-                run=_choose_only),
+                run=_choose_filter),
         Command("order", "S", "Sort", "Sort change requests", shown=False,
                 run=lambda _, view: view.choose_list_order("Sort change requests")),
-        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.replace(), shown=False),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.filters.replace(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
                 run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
-                run=_only_mine),
+                run=_toggle_mine),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -124,30 +123,30 @@ class ChangesScreen(ListView[ChangeRequest]):
         "a to approve it, m to run the checks and merge it, or x to select several change requests. "
         "Press esc to clear the filters."
     )
-    CSS_PATH = "change_requests.tcss"
+    CSS_PATH = "request_list.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        CHANGE,
-        NEW_CHANGE,
+        REQUEST_COMMANDS,
+        NEW_REQUEST,
         _ADDRESS,
         PREVIEW_COMMANDS,
-        _STATES,
+        _TABS,
         UNSENT,
-        CHANGES,
+        LIST_COMMANDS,
     )
 
     def __init__(self) -> None:
         super().__init__()
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
-        """What the server lists, by the state they are in."""
+        """Change requests by status, as loaded."""
         self.only_mine = False
-        self.narrowing: ActiveFilters[RequestFilter] = ActiveFilters(self, self._narrowed)
-        self._reach, self._looks_on = LOOKED_AT, False
-        """How many of a list are looked at, and whether there are more of which that would tell something."""
-        self._told_so_far = ""
-        """Of how many it is not known yet whether they are among those that are wanted."""
-        self.standings = RequestStatuses(self, self._stands_otherwise)
-        self._looking: Timer | None = None
-        self._redrawing: Timer | None = None
+        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._filters_changed)
+        self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
+        """Number of change requests that the filters check, and whether the list has more."""
+        self._progress = ""
+        """Part of the status line with the number of change requests that the filters have not checked yet."""
+        self.statuses = StatusLoader(self, self._status_changed)
+        self._follow_timer: Timer | None = None
+        self._redraw_timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         rows: RowList[ChangeRequest] = RowList(
@@ -159,21 +158,23 @@ class ChangesScreen(ListView[ChangeRequest]):
             groups=lambda each: [Heading(self.space_title(each).upper())] if self.list_order == "space" else [],
             two_lines=True,
             selectable=True,
-            empty=NOTHING,
-            hint=NEXT,
+            empty=EMPTY_TEXT,
+            hint=HINT,
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield from self.list_with_preview(rows, Summary(self.standings.of, id="summary"), sections=sections)
+        yield from self.list_with_preview(
+            rows, RequestPreview(self.statuses.status_of, id="summary"), sections=sections
+        )
 
     def on_mount(self) -> None:
-        self.shell.workspace.organization_changed.subscribe(self, self._enter)
+        self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
-            self._enter(self.shell.workspace.organization)
+            self._show_organization(self.shell.workspace.organization)
         self._spaces_changed()
-        self.watch(self.rows, "scroll_y", self._look_soon, init=False)
+        self.watch(self.rows, "scroll_y", self._follow_shown_soon, init=False)
         self.rows.focus()
 
     def _spaces_changed(self) -> None:
@@ -182,9 +183,9 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.apply_filter()
             self.rows.redraw()
 
-    def _enter(self, organization: Organization) -> None:
+    def _show_organization(self, organization: Organization) -> None:
         self.lists.clear()
-        self.standings.forget()
+        self.statuses.clear()
         for status in get_args(Status):
             self.follow(status, change_requests_of(organization.id, status), partial(self._show, status))
         self.redraw_list()
@@ -199,59 +200,64 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @on(SectionTabs.Switched)
     def redraw_list(self) -> None:
-        self._told_so_far = ""
+        self._progress = ""
         status = self.sections.current
         snapshot = self.lists.get(status, Snapshot())
         if snapshot.value is not None:
             items = [
-                each for each in snapshot.value.items if not self.only_mine or _is_of(self.shell.workspace.me, each)
+                each for each in snapshot.value.items if not self.only_mine or _is_author(self.shell.workspace.me, each)
             ]
-            here = len(items) if all(each.needs is None for each in self.narrowing.filters) else self._reach
-            untold = list_filters.untold(items[:here], self.narrowing.filters, self.standings.of)
-            self._looks_on = here < len(items)
-            looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
+            checked = len(items) if all(each.needs is None for each in self.filters.filters) else self._checked_count
+            undecided = list_filters.undecided_requests(items[:checked], self.filters.filters, self.statuses.status_of)
+            self._has_unchecked = checked < len(items)
+            checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
             items = sorted(
-                list_filters.narrowed(items, self.narrowing.filters, self.standings.of), key=self.space_title
+                list_filters.matching_requests(items, self.filters.filters, self.statuses.status_of),
+                key=self.space_title,
             )
-            items.sort(key=lambda each: list_filters.ORDERS[self.list_order][1](each, self.standings.of(each)))
-            some = bool(self.narrowing.filters or self.only_mine)
-            self.rows.state.empty = "No change requests match the filters." if some else NOTHING
-            partly = some and (self._looks_on or snapshot.value.next is not None)
-            if partly:
-                self.rows.state.empty = f"No matches in the {looked} change requests."
-            if untold and list_filters.still_looks(untold, self.narrowing.filters, self.standings.of):
+            items.sort(key=lambda each: list_filters.ORDERS[self.list_order][1](each, self.statuses.status_of(each)))
+            is_filtered = bool(self.filters.filters or self.only_mine)
+            self.rows.state.empty = "No change requests match the filters." if is_filtered else EMPTY_TEXT
+            is_partial = is_filtered and (self._has_unchecked or snapshot.value.next is not None)
+            if is_partial:
+                self.rows.state.empty = f"No matches in the {checked_text} change requests."
+            if undecided and list_filters.can_still_match(undecided, self.filters.filters, self.statuses.status_of):
                 self.rows.state.empty = "No matches yet. Still loading…"
-            self.rows.state.hint = "esc clear filters" if self.narrowing.filters else "@ show all" if some else NEXT
-            if partly:
+            self.rows.state.hint = (
+                "esc clear filters" if self.filters.filters else "@ show all" if is_filtered else HINT
+            )
+            if is_partial:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
-                self.rows.show(items, partial_note=f"Only the {looked} are loaded")
+                self.rows.show(items, partial_note=f"Only the {checked_text} are loaded")
             else:
                 self.rows.show_page(snapshot.value, items)
-            self._find(untold)
-            self._look_soon()
-            self._other_change_request()  # the change request under the cursor may be newer
+            self._load_facts(undecided)
+            self._follow_shown_soon()
+            self._highlighted()  # The selected change request may be newer.
         self.show_response(snapshot, "Change requests", "change requests")
-        self._say_where()
+        self._show_position()
 
-    def _say_where(self) -> None:
+    def _show_position(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         mine = " · mine" if self.only_mine else ""
-        mine += "".join(f" · {each}" for each in self.narrowing.names)
-        ticked = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
-        self.show_location(where, self.rows.counts.summary + self._told_so_far)
+        mine += "".join(f" · {each}" for each in self.filters.names)
+        selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
+        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{selection_text}"
+        self.show_location(where, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
-        """What its space is called, as far as that is known."""
+        """Return the title of the space of a change request. Empty if it is unknown."""
         space = self.shell.workspace.space(change_request.space) if change_request.space else None
         return space.title if space else ""
 
     def _draw(self, each: ChangeRequest) -> Row:
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
-        where = "" if self.list_order == "space" else self.space_title(each)
-        room = self.rows.scrollable_content_region.width - _AROUND
-        below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
+        space = "" if self.list_order == "space" else self.space_title(each)
+        room = self.rows.scrollable_content_region.width - _ROW_MARGIN
+        below = status_summary.status_line(
+            self.statuses.status_of(each), [fact for fact in (space, author) if fact], room
+        )
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
             right=with_unsent_mark(
@@ -267,67 +273,68 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @property
     def target_drafts(self) -> Sequence[UnsentText]:
-        """Return the unsent drafts in the selected change requests, else in the one under the cursor."""
+        """Return the unsent drafts in the selected change requests, else in the current one."""
         among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
 
-    # How each stands
+    # Status of the change requests
 
-    def _look_soon(self) -> None:
-        """Ask how those on show stand, once the list is at rest."""
-        if self._looking is not None:
-            self._looking.stop()
-        self._looking = self.set_timer(ASK_AFTER, self._look)
+    def _follow_shown_soon(self) -> None:
+        """Follow the status of the visible rows once the list stops scrolling."""
+        if self._follow_timer is not None:
+            self._follow_timer.stop()
+        self._follow_timer = self.set_timer(SELECTION_DELAY, self._follow_shown)
 
-    def _look(self) -> None:
+    def _follow_shown(self) -> None:
         if not self.is_current:
-            return  # nothing of it is seen
+            return  # The list is hidden by another view.
         rows = self.rows
-        self.standings.look_at([rows.items[index] for index in rows.visible_indexes])
+        self.statuses.follow_shown([rows.items[index] for index in rows.visible_indexes])
 
     def on_resize(self) -> None:
-        self._look_soon()
+        self._follow_shown_soon()
 
     def on_screen_resume(self) -> None:
         if is_whole(self):
             self.rows.redraw()
-            self._look_soon()
+            self._follow_shown_soon()
 
-    def _stands_otherwise(self, name: str) -> None:
+    def _status_changed(self, name: str) -> None:
         if not is_whole(self):
             return
         self.rows.redraw(name)
-        self.query_one(Summary).status_changed(name)
-        if (self.narrowing.filters or self.list_order == "threads") and self._redrawing is None:
-            self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
+        self.query_one(RequestPreview).status_changed(name)
+        if (self.filters.filters or self.list_order == "threads") and self._redraw_timer is None:
+            self._redraw_timer = self.set_timer(SELECTION_DELAY, self._redraw)
 
-    def _draw_again(self) -> None:
-        self._redrawing = None
+    def _redraw(self) -> None:
+        self._redraw_timer = None
         self.redraw_list()
 
-    def _find(self, untold: Sequence[ChangeRequest]) -> None:
-        """Load the facts that the filters need for `untold`, and say how many are missing or failed."""
-        asks = [each.needs for each in self.narrowing.filters if each.needs is not None]
-        causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
-        left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
-        if left:
-            self._told_so_far = f" · checking {len(left)} more"
-            self.standings.find(left, asks)
+    def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
+        """Load the facts that the filters need about the change requests in `unknown`, and show the progress."""
+        needed = [each.needs for each in self.filters.filters if each.needs is not None]
+        unread = [self.statuses.status_of(each).unread for each in unknown]
+        causes = [each[fact] for each in unread for fact in needed if fact in each]
+        pending = [each for each in unknown if not any(fact in self.statuses.status_of(each).unread for fact in needed)]
+        if pending:
+            self._progress = f" · checking {len(pending)} more"
+            self.statuses.load(pending, needed)
         if causes:
-            self.rows.state.fail(f"Could not check {plural(len(untold) - len(left), 'change request')}", causes[0])
+            self.rows.state.fail(f"Could not check {plural(len(unknown) - len(pending), 'change request')}", causes[0])
 
-    # Several
+    # Selection
 
     @on(RowList.SelectionChanged, "#change-requests")
-    def _other_ticks(self) -> None:
-        self._say_where()
+    def _selection_changed(self) -> None:
+        self._show_position()
         self.refresh_bindings()
 
     @property
-    def request_at_hand(self) -> RequestAtHand | None:
-        """The one under the cursor, and those that are ticked."""
+    def request_target(self) -> RequestTarget | None:
+        """The current change request, with the selected change requests."""
         item = self.rows.item
-        return RequestAtHand(item, _space_of(item), self, tuple(self.selected_rows)) if item is not None else None
+        return RequestTarget(item, _space_of(item), self, tuple(self.selected_rows)) if item is not None else None
 
     @property
     def selected_items(self) -> Sequence[Model]:
@@ -336,28 +343,28 @@ class ChangesScreen(ListView[ChangeRequest]):
         return [each for each in (item, space) if each is not None]
 
     @on(LineList.Highlighted, "#change-requests")
-    def _other_change_request(self) -> None:
+    def _highlighted(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
-            self.query_one(Summary).show(item, space)
+            self.query_one(RequestPreview).show(item, space)
         elif item is None:
-            self.query_one(Summary).clear()
+            self.query_one(RequestPreview).clear()
         self.refresh_bindings()
 
     @on(LineList.MoreRequested, "#change-requests")
     def _more(self) -> None:
         op = self.subscriptions.operation(self.sections.current)
-        if self._looks_on:
-            self._reach += LOOKED_AT
+        if self._has_unchecked:
+            self._checked_count += CHECKED_AT_ONCE
             self.redraw_list()
         elif isinstance(op, ListOfOrganization):
             self.shell.background(self.live.fetch_next_page(op))
 
     @on(LineList.FilterChanged, "#change-requests")
     def _filtered(self) -> None:
-        self._say_where()
-        self._look_soon()
+        self._show_position()
+        self._follow_shown_soon()
 
     @on(LineList.Opened, "#change-requests")
     def _open(self) -> None:
@@ -369,13 +376,13 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.shell.explain(why_no_space(item))
 
     def refresh_data(self) -> None:
-        self.standings.ask_again()
+        self.statuses.ask_again()
         super().refresh_data()
         self.redraw_list()
 
-    def _narrowed(self) -> None:
-        self.standings.stop_finding()
-        self._reach = LOOKED_AT
+    def _filters_changed(self) -> None:
+        self.statuses.stop_loading()
+        self._checked_count = CHECKED_AT_ONCE
         self.redraw_list()
 
 
@@ -384,11 +391,11 @@ def _space_of(each: ChangeRequest) -> SpaceRef | None:
 
 
 def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
-    """How many the server says there are, where they are not all here."""
+    """Return the number of change requests in a list, as far as the server returns it."""
     if snapshot is None or snapshot.value is None:
         return None
     return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
 
 
-def _is_of(person: User | None, each: ChangeRequest) -> bool:
-    return person is not None and each.created_by is not None and person.id == each.created_by.id
+def _is_author(user: User | None, each: ChangeRequest) -> bool:
+    return user is not None and each.created_by is not None and user.id == each.created_by.id

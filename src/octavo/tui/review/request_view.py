@@ -1,4 +1,4 @@
-"""One change request: what it changes page by page, who looked, what people say, and the way to merge it."""
+"""The view of a change request: its changed pages, their diffs, the reviews and the threads."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_pages import WHOLE
-from octavo.tui.review.changed_tree import CHANGED_PAGE, ChangedTree
-from octavo.tui.review.diff_base import COMPARISON, Comparison
-from octavo.tui.review.page_diff import SUGGESTIONS, PageDiff
-from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE, comment_on_whole, may_not_comment_on_whole
-from octavo.tui.review.request_at_hand import RequestAtHand
+from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
+from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
+from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
+from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_head import RequestHead
-from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
+from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.shell.file_dialogs import choose_export
 from octavo.tui.shell.link_commands import LINK_COMMANDS
 from octavo.tui.shell.navigation_history import is_stop
 from octavo.tui.shell.permissions import CANNOT_DELETE, why_not_in_discussion
@@ -48,37 +49,37 @@ if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.shell.shell import Shell
 
-DRAW_AGAIN = 0.15
-"""Seconds in which the sizes that arrive are drawn at once."""
+DRAW_DELAY = 0.15
+"""Delay in seconds before new sizes of changes are drawn, so that several sizes are drawn together."""
 
 
-def _comments_on_whole(view: ChangeRequestScreen) -> bool:
-    """From the diff of a page the page is meant, from the list of pages the change request as a whole."""
+def _is_whole_selected(view: ChangeRequestScreen) -> bool:
+    """Return whether to comment on the change request as a whole: no page is shown, or the list has the focus."""
     return view.focused is not view.view or view.page_diff.visible_page is None
 
 
 def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
-    if _comments_on_whole(view):
-        comment_on_whole(app, view.request_at_hand)
+    if _is_whole_selected(view):
+        comment_on_whole(app, view.request_target)
     else:
         view.page_discussion.comment_on_page()
 
 
-def _may_not_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None:
-    if _comments_on_whole(view):
-        return may_not_comment_on_whole(app, view.request_at_hand)
+def _why_no_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None:
+    if _is_whole_selected(view):
+        return why_no_comment_on_whole(app, view.request_target)
     return view.page_discussion.why_no_comment(whole=True)
 
 
-COMMENT_ON_PAGE: Commands[Any] = (
+COMMENT_COMMANDS: Commands[Any] = (
     COMMENTING.only("page")
-    .with_changed("page", run=_comment_on_page, why_not=_may_not_comment_on_page)
+    .with_changed("page", run=_comment_on_page, why_not=_why_no_comment_on_page)
     .for_target(lambda view: view)
 )
 
 
 def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
-    """The thread under the cursor of the diff, while that has the focus."""
+    """Return the selected thread if the diff has the focus."""
     return view.page_discussion.selected_thread_line() if view.focused is view.view else None
 
 
@@ -89,42 +90,43 @@ def _delete(app: Shell, view: ChangeRequestScreen) -> None:
         view.authoring.delete()
 
 
-def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
-    change = view.changed_tree.change
-    if change is None:
+def _why_no_deletion(app: Shell, view: ChangeRequestScreen) -> str | None:
+    selected = view.changed_tree.selected
+    if selected is None:
         return why_no_page_edit(app, view.authoring)
     if (thread := _thread_to_delete(view)) is not None:
         return why_not_in_discussion(app, view.at, "delete", thread)
-    if change.page is None:
-        return f"{change.title} is not a page. {CANNOT_DELETE}"
-    if not change.is_there_after:
-        return f"{change.title} is already deleted in this change request. Press Q to revert the deletion."
+    if selected.page is None:
+        return f"{selected.title} is not a page. {CANNOT_DELETE}"
+    if not selected.exists_after:
+        return f"{selected.title} is already deleted in this change request. Press Q to revert the deletion."
     return why_no_page_edit(app, view.authoring)
 
 
-DELETING: Commands[Any] = (
+DELETE_COMMANDS: Commands[Any] = (
     PAGE_COMMANDS.only("delete")
-    .with_changed("delete", run=_delete, why_not=_may_not_delete)
+    .with_changed("delete", run=_delete, why_not=_why_no_deletion)
     .for_target(lambda view: view)
 )
 
 
-def _target_drafts(view: ChangeRequestScreen) -> Sequence[UnsentText]:
-    """Return the unsent drafts for the block in the focused diff, else for the page."""
+def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
+    """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
     if view.focused is view.view:
         return view.page_diff.target_drafts
     return view.changed_tree.unsent_of(view.changed_tree.key)
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-    from octavo.tui.shell.file_dialogs import choose_export
 
-    change, about = view.changed_tree.change, view.comparison.about
-    page = change.page if change is not None and change.is_document and change.is_there_after else None
-    choose_export(app, view.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None)
+    selected, about = view.changed_tree.selected, view.comparison.change_request
+    page = selected.page if selected is not None and selected.is_document and selected.exists_after else None
+    choose_export(
+        app, view.at, f"#{about.number} {about.title}", (page.id, selected.title) if page and selected else None
+    )
 
 
-REVIEW: Commands[ChangeRequestScreen] = Commands(
+VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
@@ -144,37 +146,37 @@ class ChangeRequestScreen(View):
         "Press c to comment on a block, a to approve, A to request changes, or m to run the checks and merge. "
         "Press esc to go back to the pages. Press esc again to go back to the list."
     )
-    CSS_PATH = "change_request.tcss"
+    CSS_PATH = "request_view.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        CHANGE.without("comment"),
-        NEW_CHANGE,
+        REQUEST_COMMANDS.without("comment"),
+        NEW_REQUEST,
         LINK_COMMANDS,
         PAGE_COMMANDS.only("edit", "arrange").for_target(lambda view: view.authoring),
-        DELETING,
+        DELETE_COMMANDS,
         COMMENTING.only("block"),
-        COMMENT_ON_PAGE,
+        COMMENT_COMMANDS,
         THREAD_HERE,
-        UNSENT.for_target(_target_drafts),
-        SUGGESTIONS,
-        COMPARISON,
-        TAKING_BACK,
-        CHANGED_PAGE,
-        REVIEW,
+        UNSENT.for_target(_unsent_of_selection),
+        SUGGESTION_COMMANDS,
+        COMPARISON_COMMANDS,
+        REVERT_COMMANDS,
+        TREE_COMMANDS,
+        VIEW_COMMANDS,
     )
 
     def __init__(self, change_request: ChangeRequest, space: SpaceRef, thread: Comment | None = None) -> None:
-        """`thread`: what one goes to in it, once it is there."""
+        """`thread` is the thread to open first."""
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
-        self.comparison = Comparison(self, self, change_request, space)
+        self.comparison = Comparison(self, change_request, space)
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
-        self.changed_tree = ChangedTree(self, self, self.comparison, self.diff_threads)
+        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
         self.page_diff = PageDiff(
-            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.say_where, thread
+            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.show_position, thread
         )
         self.authoring = PageEditing(self, self.page_diff)
-        self._drawing: Timer | None = None
+        self._draw_timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
         yield ChangingText("", id="head")
@@ -206,12 +208,11 @@ class ChangeRequestScreen(View):
         self.subscriptions.follow_whole("threads", threads, self._show_threads)
         self.request_head.start()
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
-        self.shell.workspace.frame_changed.subscribe(
-            self, lambda _: self.request_head.show_held(self.page_diff.draw_threads)
-        )
+        draw_threads = self.page_diff.draw_threads
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
-        self.changed_tree.take_up_marks()
-        self.view.place.places = self.changed_tree.marks.places
+        self.changed_tree.load_marks()
+        self.view.place.places = self.changed_tree.marks.positions
         self.view.cursor_block.why_no_comment_here = self.page_discussion.why_no_comment
         self.request_head.draw()
         self.changed_tree.widget.focus()
@@ -222,36 +223,36 @@ class ChangeRequestScreen(View):
         self.show_changed()
 
     def on_unmount(self) -> None:
-        self.changed_tree.marks.keep_place()
+        self.changed_tree.marks.save_position()
         self.comparison.stop()
 
-    # What arrives
+    # Loaded data
 
     def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
         if snapshot.value is None:
             return
-        if self.comparison.now_is(snapshot.value):
-            self.changed_tree.take_up_marks()
-            self.comparison.compare_again()
-            self.request_head.show_reviews(anew=True)
+        if self.comparison.set_change_request(snapshot.value):
+            self.changed_tree.load_marks()
+            self.comparison.reload()
+            self.request_head.show_reviews(renew=True)
         self.request_head.draw()
         self.refresh_bindings()
 
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self.diff_threads.comments = snapshot.value.items
-            self.shell.workspace.record_open_comments(self.comparison.about.id, snapshot.value)
+            self.shell.workspace.record_open_comments(self.comparison.change_request.id, snapshot.value)
             self.show_changed()
             self.page_diff.draw_threads()
             self.request_head.draw()
 
     def on_screen_suspend(self) -> None:
-        if is_stop(self.app.screen):  # over a dialog it stays as it is
-            self.comparison.rest()
+        if is_stop(self.app.screen):  # The view stays visible below a dialog.
+            self.comparison.drop_others()
 
     def on_screen_resume(self) -> None:
         if self.diff_threads.unsent_by_page():
-            self.page_diff.draw_threads()  # what is not sent may be other words
+            self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
 
     def _show_unsent(self) -> None:
         self.show_changed()
@@ -261,38 +262,38 @@ class ChangeRequestScreen(View):
         if self.comparison.changed is not None and is_whole(self):
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
-            self.page_diff.arrive()
+            self.page_diff.go_to_pending_thread()
 
-    def go_to_some_change(self) -> None:
-        self.changed_tree.go_to_some_change()
+    def select_first_change(self) -> None:
+        self.changed_tree.select_first_change()
         self.page_diff.show()
 
-    def could_not_compare(self, cause: str) -> None:
+    def show_error(self, cause: str) -> None:
         self.changed_tree.widget.state.fail("Could not load the changes", cause)
 
     def show_reviews(self) -> None:
         self.request_head.show_reviews()
 
     def show_sizes(self) -> None:
-        if self._drawing is None:
-            self._drawing = self.set_timer(DRAW_AGAIN, self._draw_sizes)
+        if self._draw_timer is None:
+            self._draw_timer = self.set_timer(DRAW_DELAY, self._draw_sizes)
 
     def _draw_sizes(self) -> None:
-        self._drawing = None
+        self._draw_timer = None
         self.show_changed()
         self.request_head.draw()
 
-    # Going about in it
+    # Navigation
 
     @on(LineList.Highlighted, "#changes")
     def _highlighted(self) -> None:
-        self.changed_tree.keep_place_soon()
+        self.changed_tree.save_position_soon()
         self.page_diff.show()
 
     @on(DiffView.Moved)
     def _diff_moved(self) -> None:
-        self.changed_tree.keep_place_soon()
-        self.request_head.say_where()
+        self.changed_tree.save_position_soon()
+        self.request_head.show_position()
 
     @on(LineList.Opened, "#changes")
     def _chosen(self) -> None:
@@ -316,7 +317,7 @@ class ChangeRequestScreen(View):
 
     @on(Reader.ReadOn)
     def _end_reached(self) -> None:
-        self.changed_tree.read_on(1)
+        self.changed_tree.select_next(1)
 
     @on(ThreadBeyond)
     def _thread_beyond(self, message: ThreadBeyond) -> None:
@@ -336,44 +337,44 @@ class ChangeRequestScreen(View):
     def go_up(self) -> bool:
         return self.focus_if(self.changed_tree.widget, condition=self.focused is self.view)
 
-    # What its keys are about
+    # Targets of the commands
 
     @property
-    def request_at_hand(self) -> RequestAtHand:
-        """What the keys of change requests are about."""
+    def request_target(self) -> RequestTarget:
+        """Target of the commands on change requests."""
         comparison = self.comparison
-        return RequestAtHand(
-            comparison.about,
+        return RequestTarget(
+            comparison.change_request,
             comparison.space,
             self,
             reviews=comparison.reviews,
             titles=lambda: comparison.titles,
-            shows_held=self._show_where_held,
-            shows_written=self._show_written,
+            show_pending_comment=self._show_pending_comment,
+            show_edited=self._show_edited,
         )
 
-    def _show_written(self, pages: tuple[str, ...]) -> None:
+    def _show_edited(self, pages: tuple[str, ...]) -> None:
         self.refresh_data()
         if pages and self.changed_tree.reveal(pages[0]):
             self.view.focus()
 
-    def _show_where_held(self, entry: OutboxEntry) -> None:
+    def _show_pending_comment(self, entry: OutboxEntry) -> None:
         self.changed_tree.reveal(entry.facts.page or WHOLE)
         self.page_discussion.open_thread(entry.created_id)
 
     @property
-    def change_at_hand(self) -> ChangeAtHand | None:
-        """The change under the cursor, with the block where the diff has the focus."""
-        change = self.changed_tree.change
+    def selected_change(self) -> SelectedChange | None:
+        """Selected change, with the selected block if the diff has the focus."""
+        change = self.changed_tree.selected
         block = self.page_diff.visible_block if self.focused is self.view else None
-        return ChangeAtHand(self.comparison, change, block) if change is not None else None
+        return SelectedChange(self.comparison, change, block) if change is not None else None
 
     @property
     def selected_items(self) -> Sequence[Model]:
         space = self.shell.workspace.space(self.at.space_id)
-        return [each for each in (self.comparison.about, space) if each is not None]
+        return [each for each in (self.comparison.change_request, space) if each is not None]
 
     @property
     def page_discussion(self) -> PageDiscussion:
-        """What people say of the page on show."""
+        """Comments on the shown page."""
         return self.page_diff.page_discussion

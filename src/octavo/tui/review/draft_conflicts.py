@@ -16,7 +16,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_source import ConflictSource
-from octavo.tui.review.conflicts import CONFLICT, ConflictsScreen
+from octavo.tui.review.conflicts import CONFLICT_COMMANDS, ConflictsScreen
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Commands
@@ -26,56 +26,57 @@ from octavo.tui.writing.write_page import OWN_LABEL
 
 
 class DraftConflicts(ConflictSource):
-    """The conflicts of a draft of a page, with what others wrote."""
+    """Conflicts between a draft of a page and the version that others saved."""
 
     sides = ("theirs", "yours")
-    mine = OWN_LABEL
-    against = "the version that others saved"
-    was_answered = False
+    label = OWN_LABEL
+    base_name = "the version that others saved"
+    has_server_conflicts = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
         super().__init__(app, route.change_request, route.edit.space)
-        self._edit, self._place, self._into = route.edit, route.key, route.target
+        self._edit, self._draft, self._target = route.edit, route.key, route.target
 
     @property
-    def name(self) -> str:
-        return self._place.text
+    def key(self) -> str:
+        return self._draft.text
 
-    async def found(self) -> OpenConflicts:
-        """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
-        marked = DialogDraft(self.app, self.name).text
-        base = conflict_base(self.app, self._place)
+    async def load(self) -> OpenConflicts:
+        """Return the conflicts that are marked in the draft. Without a connection the base of the conflicts is
+        unknown."""
+        source = DialogDraft(self.app, self.key).text
+        base = conflict_base(self.app, self._draft)
         live = self.app.session.live
         try:
             before, theirs = [
-                await page_source(live, place, self._place.page) if place is not None else None
-                for place in (base, self._place.base_ref)
+                await page_source(live, place, self._draft.page) if place is not None else None
+                for place in (base, self._draft.base_ref)
             ]
         except ApiError:
             before = theirs = None
-        found = await asyncio.to_thread(_merged, marked, before, theirs)
+        merged = await asyncio.to_thread(_read_draft, source, before, theirs)
         page = ConflictedPage(
-            self._place.page, self._edit.title, found, main=theirs.text if theirs is not None else None
+            self._draft.page, self._edit.title, merged, main=theirs.text if theirs is not None else None
         )
-        return OpenConflicts(self._place.revision, (page,) if page.conflicts else ())
+        return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
 
-    async def send(self, found: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
-        """Let the draft be what was decided, and send that as it would be from the editor."""
-        (page,) = found.pages
-        decided = choices.all
-        text = page.text(decided, self.mine)
+    async def send(self, conflicts: OpenConflicts, choices: Choices, close: Callable[[tuple[str, ...]], bool]) -> None:
+        """Apply the choices to the draft, store the draft and send it."""
+        (page,) = conflicts.pages
+        chosen = choices.by_name
+        text = page.text(chosen, self.label)
         try:
-            await DialogDraft(self.app, self.name).save(text)
+            await DialogDraft(self.app, self.key).save(text)
         except NotSaved as error:
             self.app.say(f"Could not save the page: {error}", tone="failed")
             return
-        choices.settle(found, decided)
+        choices.clear_saved(conflicts, chosen)
         close((page.page,))
-        self._edit.send(self._place, self._into, Raw(text))
+        self._edit.send(self._draft, self._target, Raw(text))
 
 
-class OwnConflictsScreen(ConflictsScreen):
-    """The conflicts of one draft of a page."""
+class DraftConflictsScreen(ConflictsScreen):
+    """View of the conflicts of a draft of a page."""
 
     HELP = (
         "Someone else changed the same text while you were editing. Press m to use their version, t to use your version, "
@@ -84,7 +85,7 @@ class OwnConflictsScreen(ConflictsScreen):
     )
     CSS_PATH = "conflicts.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        CONFLICT.only("main", "this", "both")
+        CONFLICT_COMMANDS.only("main", "this", "both")
         .with_changed("main", title="Use theirs", help="Use the version that others saved, or clear this choice")
         .with_changed("this", title="Use yours", help="Use your version, or clear this choice")
         .with_changed("both", help="Use both versions (theirs first), or clear this choice"),
@@ -94,9 +95,9 @@ class OwnConflictsScreen(ConflictsScreen):
         super().__init__(DraftConflicts(app, route))
 
 
-def _merged(marked: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
-    """The page of a draft with marks in it, with what both sides come from as far as that is known."""
-    found = read_marked_page(marked)
+def _read_draft(source: str, before: Raw | None, theirs: Raw | None) -> MergedPage:
+    """Return the page of a draft with conflict markers, and the base as far as it is loaded."""
+    merged = read_marked_page(source)
     if before is None or theirs is None:
-        return found
-    return read_marked_page(marked, merge(before.text, theirs.text, found.text_with_choice("request")))
+        return merged
+    return read_marked_page(source, merge(before.text, theirs.text, merged.text_with_choice("request")))

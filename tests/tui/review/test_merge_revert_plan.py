@@ -12,8 +12,16 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.merge_reversal import EditedSince, Edits, Plan, changes_of, plan, reversal_edits, sides
-from octavo.tui.review.undo_merge import facts
+from octavo.tui.review.merge_revert import facts
+from octavo.tui.review.merge_revert_plan import (
+    LaterEditedPage,
+    RevertEdits,
+    RevertPlan,
+    load_changes,
+    load_sides,
+    make_plan,
+    revert_edits,
+)
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 
@@ -59,13 +67,13 @@ async def merged(desk: Desk, work: Work) -> ChangeRequest:
     return await desk.get(at)
 
 
-async def undone(live: Live, desk: Desk, of: ChangeRequest) -> tuple[Plan, Edits]:
+async def undone(live: Live, desk: Desk, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
     """Plan it, edit, and merge that."""
     draft = await desk.ask(change_requests.Create(at=desk.space, subject="Undo"))
-    three = await sides(live, desk.space, of, draft.revision)
+    three = await load_sides(live, desk.space, of, draft.revision)
     assert three is not None
-    planned = plan(three, await changes_of(live, desk.space, three))
-    made = await reversal_edits(live, desk.space, three, planned, "#undo")
+    planned = make_plan(three, await load_changes(live, desk.space, three))
+    made = await revert_edits(live, desk.space, three, planned, "#undo")
     if made.edits:
         await desk.edit(draft.ref(desk.space), *made.edits, user="ada")
     await desk.merge(draft.ref(desk.space))
@@ -96,17 +104,17 @@ MERGES: dict[str, tuple[Work, list[str]]] = {
 
 
 @pytest.mark.parametrize(("work", "lines"), MERGES.values(), ids=MERGES)
-async def test_a_merge_is_put_back_whole(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
+async def test_merge_is_reverted_completely(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
     before = await held(desk)
     of = await merged(desk, work)
     assert await held(desk) != before
     planned, made = await undone(live, desk, of)
     assert sorted(planned.lines) == sorted(lines)
-    assert (planned.left, made.contested) == ((), ())
+    assert (planned.not_reverted, made.with_conflicts) == ((), ())
     assert await held(desk) == before
 
 
-async def test_undone_again_nothing_is_left_to_do(live: Live, desk: Desk) -> None:
+async def test_second_revert_has_an_empty_plan(live: Live, desk: Desk) -> None:
     def work(ids: Ids) -> list[ContentEdit]:
         edited, moved = update(ids["Beta"], "# Beta\n\nOther.\n"), update(ids["Alpha"], into=ids["Delta"])
         return [edited, insert("# New\n\nNew.\n"), DeletePage(page=ids["Gamma"]), moved]
@@ -115,7 +123,7 @@ async def test_undone_again_nothing_is_left_to_do(live: Live, desk: Desk) -> Non
     await undone(live, desk, of)
     planned, _ = await undone(live, desk, of)
     assert not planned
-    assert planned.left == ()
+    assert planned.not_reverted == ()
 
 
 SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] = {
@@ -187,7 +195,7 @@ SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] 
 
 
 @pytest.mark.parametrize(("work", "since", "page", "says", "left", "contested"), SINCE.values(), ids=SINCE)
-async def test_what_came_since_is_kept(
+async def test_later_edits_are_kept(
     live: Live,
     desk: Desk,
     work: Work,
@@ -201,26 +209,26 @@ async def test_what_came_since_is_kept(
     await merged(desk, since)
     before = await desk.outline()
     planned, made = await undone(live, desk, of)
-    assert (planned.left, made.contested) == (left, contested)
+    assert (planned.not_reverted, made.with_conflicts) == (left, contested)
     assert await desk.outline() == before
     if page:
         assert (await desk.page(page)).markdown == says
 
 
-async def test_what_no_operation_puts_back_is_said(live: Live, desk: Desk) -> None:
+async def test_files_cannot_be_reverted(live: Live, desk: Desk) -> None:
     file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
     of = await merged(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
     planned, _ = await undone(live, desk, of)
     assert planned.lines == ["~ Beta"]
-    assert planned.left == ("a.txt: files cannot be reverted",)
+    assert planned.not_reverted == ("a.txt: files cannot be reverted",)
 
 
-async def test_without_a_revision_of_the_merge_there_is_nothing_to_go_by(live: Live, desk: Desk) -> None:
+async def test_merge_without_a_revision_has_no_sides(live: Live, desk: Desk) -> None:
     of = await merged(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
-    assert await sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
+    assert await load_sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
 
 
 def test_pages_edited_later_are_named_or_counted() -> None:
-    met = tuple(EditedSince(title, title) for title in "ABCDE")
-    found = next(each for each in facts(Plan(met=met)) if each.label == "edited later")
+    met = tuple(LaterEditedPage(title, title) for title in "ABCDE")
+    found = next(each for each in facts(RevertPlan(later_edited=met)) if each.label == "edited later")
     assert str(found.text).startswith("A, B, C, and 2 more · later edits will be kept")

@@ -1,4 +1,4 @@
-"""The list of your pending comments: they can be read, edited, removed, or sent without a review."""
+"""The list of your pending comments, which can be read, edited, removed, or sent without a review."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
 
-def _show(app: Shell, entry: OutboxEntry) -> None:
-    app.screen.dismiss(entry)
+_EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
-
-_NOTHING = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
-
-HELD: Commands[OutboxEntry] = Commands(
+COMMENT_COMMANDS: Commands[OutboxEntry] = Commands(
     "held",
     (
-        Command("show", "enter", "Show on page", "Show the comment on its page", run=_show),
+        Command(
+            "show",
+            "enter",
+            "Show on page",
+            "Show the comment on its page",
+            run=lambda app, entry: app.screen.dismiss(entry),
+        ),
         Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=pending_comments.edit_pending),
         Command(
             "drop",
@@ -44,27 +46,27 @@ HELD: Commands[OutboxEntry] = Commands(
             run=pending_comments.remove_pending,
         ),
     ),
-    no_target=_NOTHING,
+    no_target=_EMPTY_TEXT,
     find=lambda dialog: dialog.rows.item,
 )
-"""The commands on a pending comment."""
-HELD_LIST: Commands[HeldScreen] = Commands(
+"""Commands on a pending comment."""
+LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
     "held",
     (
         Command("send", "ctrl+s", "Send all", "Send all pending comments without submitting a review",
-                writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _NOTHING if dialog.rows.item is None else None),
+                writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _EMPTY_TEXT if dialog.rows.item is None else None),
         Command("close", "escape,q,H", "Close", "Close the list and keep the comments pending", run=lambda _, dialog: dialog.close()),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
-class HeldScreen(Dialog[OutboxEntry | None]):
-    """A dialog with the pending comments in the order of sending. Its result is the comment to show in its page."""
+class PendingCommentsScreen(Dialog[OutboxEntry | None]):
+    """Dialog with the pending comments in the order of sending. Its result is the comment to show on its page."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("held.tcss"),
+        PurePath(__file__).with_name("pending_comments.tcss"),
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
@@ -72,12 +74,12 @@ class HeldScreen(Dialog[OutboxEntry | None]):
         "Press enter to show a comment on its page, e to edit the comment, X to remove the comment from the review, "
         "or ctrl+s to send all comments without submitting a review. Press esc to close the list."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (HELD, HELD_LIST)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENT_COMMANDS, LIST_COMMANDS)
 
     def __init__(self, at: ChangeRequestRef, name: str, titles: Mapping[str, str]) -> None:
-        """`name` is what to call the change request, `titles` those of its pages by their ids."""
+        """`name` is the name of the change request. `titles` has the titles of its pages by page ID."""
         super().__init__()
-        self._at, self._of, self._titles = at, name, titles
+        self._at, self._request_name, self._titles = at, name, titles
 
     @property
     def shell(self) -> Shell:
@@ -107,20 +109,20 @@ class HeldScreen(Dialog[OutboxEntry | None]):
 
     def _show(self) -> None:
         if not self.shell.has_session:
-            return  # the session ended meanwhile
-        held = self.shell.session.outbox.pending_comments(self._at)
+            return  # The session has ended.
+        comments = self.shell.session.outbox.pending_comments(self._at)
         self.query_one(DialogFrame).set_border_texts(
-            f"{plural(len(held), 'pending comment')} in your review of {self._of}"
+            f"{plural(len(comments), 'pending comment')} in your review of {self._request_name}"
         )
-        self.rows.show(held)
-        self._show_words()
+        self.rows.show(comments)
+        self._show_text()
 
     def _draw(self, entry: OutboxEntry) -> Row:
         words = " ".join(entry.facts.text.split())
         return Row(cells=(pending_comments.location_label(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(LineList.Highlighted)
-    def _show_words(self) -> None:
+    def _show_text(self) -> None:
         entry = self.rows.item
         self.query_one("#words Static", Static).update(safe(entry.facts.text if entry is not None else ""))
         self.refresh_bindings()
@@ -131,10 +133,10 @@ class HeldScreen(Dialog[OutboxEntry | None]):
             self.dismiss(self.rows.item)
 
     def close(self) -> None:
-        """Close the dialog; the comments stay pending."""
+        """Close the dialog. The comments stay pending."""
         self.dismiss(None)
 
     def send_all(self) -> None:
         """Send all pending comments without a review."""
         self.close()
-        pending_comments.send_pending(self.shell, self._at, self._of)
+        pending_comments.send_pending(self.shell, self._at, self._request_name)
