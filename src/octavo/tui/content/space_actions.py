@@ -52,13 +52,8 @@ def create(app: Shell, target: SpaceTarget) -> None:
             off = target.why_not_add_to(parent) or ""
             values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
             resource_here = replace(resource, create_title=f"New {resource.singular} {location}")
-            choices.append(
-                Choice(
-                    partial(resource_forms.open_create_form, app, resource_here, values, target.on_created),
-                    resource_here.create_title,
-                    disabled_reason=off,
-                )
-            )
+            open_form = partial(resource_forms.open_create_form, app, resource_here, values, target.on_created)
+            choices.append(Choice(open_form, resource_here.create_title, disabled_reason=off))
     app.push_screen(Picker("Create", choices), _run)
 
 

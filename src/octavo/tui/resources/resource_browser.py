@@ -498,7 +498,7 @@ class BrowserScreen(ListView[Any]):
         self.draw_list()
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         if not self.levels:
             return ()
         item = None if self.rows.item is None else self.level.resource.item_of(self.rows.item)[1]
