@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -175,9 +175,9 @@ def _room_of(module: str) -> str:
 
 
 def test_no_arrows_lead_round() -> None:
+    """Modules of one package may import each other for types: nothing is loaded then."""
     arrows = {
-        module: {each for each in imports(module) if each in FILES and each != module}
-        - {each for each in imports_for_types(module) if _folder_of(each) == _folder_of(module)}
+        module: {each for each in imports(module) - imported_for_types(module) if each in FILES and each != module}
         for module in FILES
     }
     try:
@@ -247,22 +247,24 @@ def tree(module: str) -> ast.Module:
 
 @cache
 def imports(module: str) -> frozenset[str]:
-    return frozenset(_imports(tree(module)))
+    return frozenset(_imports(ast.walk(tree(module))))
 
 
 @cache
-def imports_for_types(module: str) -> frozenset[str]:
-    """The imports of a module that type checkers alone see. A module of the same package may import it in turn."""
+def imported_for_types(module: str) -> frozenset[str]:
+    """Return the modules of the same package that a module imports only under TYPE_CHECKING."""
     blocks = [
-        each for each in tree(module).body if isinstance(each, ast.If) and ast.unparse(each.test) == "TYPE_CHECKING"
+        node for node in tree(module).body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
-    for_types = {name for each in blocks for name in _imports(each)}
-    rest = [each for each in tree(module).body if each not in blocks]
-    return frozenset(for_types - {name for each in rest for name in _imports(each)})
+    inside = [node for block in blocks for node in ast.walk(block)]
+    known = {*map(id, inside)}
+    outside = [node for node in ast.walk(tree(module)) if id(node) not in known]
+    found = frozenset(_imports(inside)) - frozenset(_imports(outside))
+    return frozenset(each for each in found if each.rpartition(".")[0] == module.rpartition(".")[0])
 
 
-def _imports(top: ast.AST) -> Iterator[str]:
-    for node in ast.walk(top):
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         match node:
             case ast.Import():
                 yield from (alias.name for alias in node.names)

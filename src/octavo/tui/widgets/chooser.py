@@ -98,8 +98,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Whether the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
     accept: Callable[[Choice[T]], None]
-    """Called with the selected choice when the user presses enter, unless the choice is disabled. Defined by each
-    subclass."""
+    """Called with the selected choice when the user presses enter. Defined by each subclass."""
 
     def __init__(
         self,
@@ -128,7 +127,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield ChangingText(classes="chooser--count")
-            yield self.make_rows()
+            yield RowList(self.draw, key=lambda found: found.number, groups=self._headings, empty=self._empty)
             if self.shows_explanation:
                 yield ChangingText(classes="chooser--whole")
 
@@ -142,18 +141,13 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """Whether the explanation is shown below the list: always with `SHOWS_EXPLANATION`, else if a choice has both a detail
-        and a reason."""
+        """Whether the explanation is also shown below the list, because it is often too long for a row."""
         return self.SHOWS_EXPLANATION or any(each.detail and each.disabled_reason for each in self._choices)
 
     @property
     def has_row_details(self) -> bool:
         """Whether rows show the explanation beside the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
-
-    def make_rows(self) -> RowList[MatchedChoice[T]]:
-        """Return the list widget."""
-        return RowList(self.draw, key=lambda found: found.number, groups=self._headings, empty=self._empty)
 
     def draw(self, found: MatchedChoice[T]) -> Row:
         """Return the row of a choice."""

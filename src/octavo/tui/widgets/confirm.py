@@ -54,7 +54,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Result of a confirmed dialog: the stripped texts of the first field (`text`) and of the second field (`second_text`)."""
+    """Result of a confirmed dialog: the stripped texts of its two fields."""
 
     text: str = ""
     second_text: str = ""

@@ -1,5 +1,4 @@
-"""A tree stored as a flat list of nodes. Collapsed and filtered nodes are left out by slicing, which stays fast with
-100,000 nodes."""
+"""A tree as a flat list of nodes. Collapsed nodes are left out by slicing, which is fast with 100,000 nodes."""
 
 from __future__ import annotations
 

@@ -30,8 +30,7 @@ class Match:
 
 
 def match(query: str, text: str) -> Match | None:
-    """Return how well `text` matches `query`. Each word must occur in the text, or its letters must follow in order.
-    None if not."""
+    """Return how well `text` matches: it has every word of `query`, or its letters in order. None if it does not."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
@@ -74,8 +73,7 @@ def _match_letters(word: str, text: str) -> Match | None:
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter` from `start` on and its distance: skipped letters, or 2 for each skipped
-    word."""
+    """Return the index of the next `letter`, and its distance: skipped letters, or 2 for each skipped word."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None

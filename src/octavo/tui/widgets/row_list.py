@@ -1,5 +1,4 @@
-"""A list of items of one type, drawn as rows of one or two lines or as a table. Rows can be grouped, selected and
-filtered."""
+"""A list of items of one type, drawn as rows or as a table. Rows can be grouped, selected and filtered."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column. `width` is in cells; 0 shares the remaining width. If the screen is narrow, columns with the
-    highest `drop_order` are hidden first."""
+    """A table column of `width` cells. With 0 it shares the free width. The highest `drop_order` is hidden first."""
 
     title: str
     width: int = 0
@@ -295,8 +293,7 @@ class RowList(LineList, Generic[T]):
         self.apply_filter()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of available items if not all are loaded; `partial_note` describes the
-        loaded part if this number is unknown."""
+        """Replace the items. `total` is the number of available items; `partial_note` is shown if it is unknown."""
         self.state.clear_messages()
         self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]

@@ -137,8 +137,7 @@ class Tree(LineList):
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
-        """Expand the ancestors of a node and select it. A filter that hides the node is cleared. Return False if there
-        is no such node."""
+        """Expand the ancestors of a node, clear a filter that hides it, and select it. Return False if unknown."""
         path = self.path(key)
         if not path:
             return False

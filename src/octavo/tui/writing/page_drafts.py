@@ -123,19 +123,19 @@ async def recover_drafts(app: Shell, space: str, page: str) -> None:
     """Save the editor files that a crashed run left for a page as drafts. Raises NotSaved."""
     from octavo.tui.terminal.external_editor import (  # lazy: finding no files does not need it
         Edited,
-        about_of,
-        forget,
+        delete_file,
         read_back,
+        read_note,
     )
 
     # An editor file that was opened from a draft is always saved, even if the text equals the page.
     draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
     for path, place in _orphaned_files(app, space, page):
-        result, note = read_back(path), about_of(path)
+        result, note = read_back(path), read_note(path)
         if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
             if result.text.strip() and (place in draft_keys or not await _is_unchanged(app, place, result.text)):
                 await DialogDraft(app, place.text).save(result.text)
-            forget(path)
+            delete_file(path)
 
 
 def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageDraftKey]]:
@@ -167,9 +167,9 @@ def editor_folder(app: Shell) -> Path:
 
 def restore_line_endings(before: str, after: str) -> str:
     """Return `after` with the line endings of `before`. Editors may add or remove a newline at the end."""
-    from octavo.tui.terminal.external_editor import written_as_before  # lazy: few pages are edited
+    from octavo.tui.terminal.external_editor import with_line_ends_of  # lazy: few pages are edited
 
-    after = written_as_before(before, after)
+    after = with_line_ends_of(before, after)
     if not before.endswith("\n"):
         return after.removesuffix("\n").removesuffix("\r")
     return after if after.endswith("\n") or not after else f"{after}\n"

@@ -214,9 +214,9 @@ class PageEdit:
 
         name = key.file_name(self.app.session)
         note = FileNote(self.title, key.text, self.app.session.state.namespace)
-        result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, about=note, line=line)
+        result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, note=note, line=line)
         if isinstance(result, NotEdited):
-            self.app.say(result.said, tone="care", seconds=10.0)
+            self.app.say(result.message, tone="care", seconds=10.0)
             self.on_end(None)
             return
         mine = Raw(restore_line_endings(text.text, result.text))
