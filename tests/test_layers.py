@@ -186,10 +186,6 @@ def test_no_arrows_lead_round() -> None:
         raise AssertionError(f"In a circle: {' <- '.join(error.args[1])}") from None
 
 
-def _folder_of(module: str) -> Path:
-    return FILES[module].parent if module in FILES else Path()
-
-
 MOST_BEHIND, MOST_METHODS = 3, 60
 """Classes of ours behind one, and methods in it with all it inherits: more does not fit in its reader's head."""
 
