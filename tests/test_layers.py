@@ -1,7 +1,6 @@
 """Who may import whom. The arrows point down, none lead round in a circle, and each library has one home (src/octavo/README.md).
 
 Every import counts: at the top of a file, within a function, for typing alone, and by the name of a module in a string.
-Only cycles of imports for typing are allowed between modules of one package.
 """
 
 from __future__ import annotations
