@@ -119,11 +119,11 @@ async def _sorted(run: Run, view: BrowserScreen, figures: Figures) -> None:
 
         def sort(column: Any = column) -> None:
             table.sort(column)
-            view.draw_list()
+            view.redraw_list()
 
         await _timed(run, figures, "sorted by a column", sort)
     table.sort(None)
-    view.draw_list()
+    view.redraw_list()
     await run.settle()
 
 

@@ -50,7 +50,7 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
         for surface in screen.query(selector).results(LineList):
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
-            ops = [op for slot in slots if (op := screen.subscriptions.op(slot)) is not None]
+            ops = [op for slot in slots if (op := screen.subscriptions.operation(slot)) is not None]
             if (lost or (ops and all(failed(server, op) for op in ops))) and surface.state.empty in shown(run, surface):
                 yield f"{view} {selector}: {surface.state.empty}"
     if isinstance(screen, CommentsScreen):
@@ -66,10 +66,10 @@ def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
     at: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
-        case ChangesScreen() if not (screen.narrowing.by or screen.only_mine):
-            at = [(screen.rows, screen.subscriptions.op(screen.sections.current))]
+        case ChangesScreen() if not (screen.narrowing.filters or screen.only_mine):
+            at = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
-            at = [(screen.rows, screen.subscriptions.op("files"))]
+            at = [(screen.rows, screen.subscriptions.operation("files"))]
         case _:
             pass
     yield from ((rows, op) for rows, op in at if op is not None)
@@ -127,7 +127,7 @@ def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation
 
 def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
-        op = screen._subscriptions.op(slot)
+        op = screen._subscriptions.operation(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
         if value is None or screen._asked != screen.words:
             continue
@@ -140,7 +140,7 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
 
 def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     live, held = run.app.session.live, run.app.session.outbox.entries
-    answers = [live.peek(op) for op in screen.subscriptions.ops() if isinstance(op, comments.List)]
+    answers = [live.peek(op) for op in screen.subscriptions.operations() if isinstance(op, comments.List)]
     if held or not answers or any(each.loading for each in answers):
         return
     threads = [each for answer in answers if answer.value is not None for each in answer.value.items]

@@ -162,7 +162,7 @@ def follow() -> None:
         return command(place, id)
 
     def follow_op(subscriptions: Subscriptions, *parts: Any, **named: Any) -> None:
-        token = _cause.set(_cause.get() or _opening(subscriptions._shower))
+        token = _cause.set(_cause.get() or _opening(subscriptions._owner))
         try:
             subscribe(subscriptions, *parts, **named)
         finally:

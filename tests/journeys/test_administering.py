@@ -12,7 +12,7 @@ from octavo.tui.resources.details import facts_of
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.organization_resources import FONTS
 from octavo.tui.resources.site_resources import SITE_SPACES
-from octavo.tui.shell.info_facts import of_fields
+from octavo.tui.shell.item_info import field_details
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE, into, to_row
@@ -147,7 +147,7 @@ def test_details_say_a_path_as_it_is_and_models_in_words() -> None:
     face = fonts.FontFace(weight=700, sources=(fonts.FontSource(url="https://docs.example/files/tide-bold.woff2"),))
     font = fonts.Font(id="tide", font_family="Tide", font_faces=(face,))
     assert dict(facts_of(FONTS, font, str))["font faces"] == "700 tide-bold.woff2"
-    assert "FontSource(" not in str(of_fields(font))
+    assert "FontSource(" not in str(field_details(font))
 
 
 @pytest.mark.before_release

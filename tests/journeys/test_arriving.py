@@ -72,7 +72,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
         here = run.app.screen
         assert isinstance(here, ContentScreen)
         here.reading.go_on(1)
-        here.shell.trail.travel(-1)
+        here.shell.history.go(-1)
         run.gate.open()
         await run.see("› Quickstart")
         assert here.view.scroll_offset.y > 0

@@ -42,7 +42,7 @@ class Late(Widget):
         self.all_is_gone.set()
         app = self.app
         for following in followings(self.screen):
-            for op in following.ops():
+            for op in following.operations():
                 await app.session.live.refresh(op)  # type: ignore[attr-defined]  # the app is ours
 
 
@@ -65,7 +65,7 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
                 await run.settle()
             screen = run.app.screen
             assert len(run.app.screen_stack) == 2
-            assert any(each.ops() for each in followings(screen))
+            assert any(each.operations() for each in followings(screen))
             await screen.mount(Late())
             run.app.pop_screen()
             await run.settle()
@@ -105,7 +105,7 @@ class Ending(Widget):
 
     async def on_unmount(self) -> None:
         await asyncio.sleep(0.05)
-        for keep in tuple(self.app.before_end):  # type: ignore[attr-defined]  # the app is ours
+        for keep in tuple(self.app.exit_callbacks):  # type: ignore[attr-defined]  # the app is ours
             keep()
 
 
@@ -146,7 +146,7 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
         assert isinstance(screen, SignInScreen)
 
         def elsewhere() -> Awaitable[Session]:
-            return run.app.sign_in_methods.folder("/nowhere")
+            return run.app.sign_in_methods.open_folder("/nowhere")
 
         await screen.mount(Lasting(lambda: run.app.background(screen._enter(elsewhere))))
         await run.app.action_quit()

@@ -230,7 +230,7 @@ async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage
         await run.see("4 Comments 76")
         before = [each.route for each in run.app.session.activity()]
         assert sum("change-requests" in name for name in before) == 2, before
-        run.app.workspace.count_comments()
+        run.app.workspace.follow_comment_counts()
         await run.settle()
         assert [each.route for each in run.app.session.activity()] == before
 
@@ -245,7 +245,7 @@ async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage
         lists = {op for op in run.gate.sent(ListOfOrganization) if op.status in UNDECIDED}
         assert lists == {change_requests_of(organization.id, status) for status in UNDECIDED}
         assert set(run.gate.sent(spaces.List)) == {spaces_of(organization.id)}
-        assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.ops)
+        assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.operations)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -28,7 +28,7 @@ from octavo.tui.resources.form_references import References
 from octavo.tui.resources.trying_conditions import open_condition
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.writing.page_drafts import PagePlace
+from octavo.tui.writing.page_drafts import PageDraftKey
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_looking import look
@@ -94,7 +94,7 @@ async def write_into_four(run: Run) -> None:
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
     page = next(page for page in tree.walk() if page.title == "Retries")
     revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
-    name = PagePlace(HARBOUR.space_id, page.id, revision, four.id).name
+    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).text
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 
@@ -206,7 +206,7 @@ async def test_what_was_closed_is_gone(
             assert type(run.app.screen).__name__ == name.split()[0], run.text
             await opened.leave()
         await run.press("4", "2")
-        run.app.trail.clear()  # what one came from or back from is kept as it was left
+        run.app.history.clear()  # what one came from or back from is kept as it was left
         # A question that was asked of it may have a deadline in seconds, or its clock tick once more.
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
 
@@ -219,7 +219,7 @@ async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) ->
         run.app.screen.call_later(run.app.notices.say, "Copied the link.")
         await run.see("Copied the link.")
         await opened.leave()
-        run.app.trail.clear()
+        run.app.history.clear()
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
         assert "Copied the link." in run.text
 

@@ -338,7 +338,7 @@ async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before
         await run.see("until ", "1 of 1")
         await run.press("]", "]")
         await run.later(hours=2)
-        run.app.workspace.inbox.look_again()
+        run.app.workspace.inbox.regroup()
         await run.see("17 of 17")
 
 

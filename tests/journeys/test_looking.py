@@ -66,11 +66,11 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
-        run.app._session = replace(run.app.session, pictures=ImageCache(tmp_path / "pictures"))
+        run.app._session = replace(run.app.session, image_cache=ImageCache(tmp_path / "pictures"))
         await look(run, "concepts/water-levels")
         for is_kept in (True, False):
             if not is_kept:
-                run.app.session.pictures.clear()
+                run.app.session.image_cache.clear()
             await run.press("escape")
             said = await said_until_drawn(run)
             assert "Loading under-keel.png…" in said

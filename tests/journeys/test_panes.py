@@ -41,7 +41,7 @@ async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage)
         await run.press("escape")
         assert list(screen.rows.items) == everything
         await run.press("S", *"threads", "enter")
-        threads = [run.app.workspace.open_threads(each) for each in screen.rows.items]
+        threads = [run.app.workspace.open_thread_count(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)
         assert run.app.session.state.get_fact("order of change requests") == "threads"
 

@@ -154,8 +154,8 @@ async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
         await run.press("]", "]")
         await run.see("Admin › Invite links")
         await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "ask for what the cursor rests on")
-        assert {type(op) for op in browser(run).subscriptions.ops()} >= {invites.ListLinks}
-        assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.ops()}
+        assert {type(op) for op in browser(run).subscriptions.operations()} >= {invites.ListLinks}
+        assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.operations()}
 
 
 @pytest.mark.before_release
@@ -445,7 +445,7 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         await run.hear("Changed 3 members.")
         changed = run.gate.sent(organizations.UpdateMember)
         assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
-        assert not browser(run).ticked
+        assert not browser(run).selected_rows
         await run.press("u")
         await run.hear("Undid the change to 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]

@@ -142,7 +142,7 @@ async def test_words_typed_after_a_refused_key_do_nothing(stage: Stage, start: s
         await type_at_once(run, WORDS)
         assert len(run.app.screen_stack) == 1, run.text
         assert run.app.current_mode == start
-        assert not run.app.ending
+        assert not run.app.is_ending
         await run.press("question_mark")
         await run.see("Help")
 

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         if picture is not None:
             picture.take_down()
     unseen = "Could not show part of a page. This is a bug in Octavo. For details, see"
-    mistakes = app.mistakes if len(app.mistakes) > 1 else ()
+    mistakes = app.settings_errors if len(app.settings_errors) > 1 else ()
     tell(*mistakes, *opening.left_out, *(f"{unseen} {report}" for report in faults.reports))
     return app.return_code or 0
 

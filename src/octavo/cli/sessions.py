@@ -37,7 +37,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings, in_words
-from octavo.tui.shell.session import Account, Acting, Opening, Session, SignedIn
+from octavo.tui.shell.session import DemoRoles, ServerAccount, Session, SignInResult, SignInState
 
 if TYPE_CHECKING:
     from octavo.client import signing_in
@@ -239,8 +239,8 @@ def demo(
         read_only=read_only,
     )
     again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    acting = Acting(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role))
-    return replace(session, acting=acting, again=partial(again, role=role))
+    acting = DemoRoles(tuple(CAST), place.role or DEFAULT, lambda role: again(role=role))
+    return replace(session, demo_roles=acting, reopen=partial(again, role=role))
 
 
 def _reset(settings: Settings, place: Place, *, large: bool) -> None:
@@ -284,8 +284,8 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     session = embedded(
         settings, place, late, kind="folder", label=label, namespace=f"folder {place.folder}", read_only=read_only
     )
-    session = replace(session, progress=lambda: opened.progress, look_at_files=look)
-    return replace(session, left_out=ask, again=partial(folder, settings, path, left_out, read_only=read_only))
+    session = replace(session, load_progress=lambda: opened.progress, reload_files=look)
+    return replace(session, folder_warnings=ask, reopen=partial(folder, settings, path, left_out, read_only=read_only))
 
 
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
@@ -321,8 +321,8 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         left=accounts.left_by(namespace),
     )
     own = access.profile if access.source != "env" else None
-    account = Account(own.name if own else "", origin, host, own.user_name if own else "")
-    return replace(session, account=account, again=partial(server, settings, access, key=key, read_only=read_only))
+    account = ServerAccount(own.name if own else "", origin, host, own.user_name if own else "")
+    return replace(session, account=account, reopen=partial(server, settings, access, key=key, read_only=read_only))
 
 
 def settle_at(origin: str) -> float:
@@ -404,10 +404,10 @@ class Ways:
 
     settings: Settings
     origin: str
-    greeting: str = ""
+    reason: str = ""
     read_only: str = ""
     """Message for a refused write. Empty if writes are allowed."""
-    before: str = ""
+    previous_label: str = ""
     """The label of the session that was on show before. Empty if there was none."""
     again: Callable[[], Session] | None = None
     """Opens that session again."""
@@ -416,7 +416,7 @@ class Ways:
     def host(self) -> str:
         return host_of(self.origin)
 
-    async def keeping(self) -> str:
+    async def describe_storage(self) -> str:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
         from octavo.client.threads import aside
 
@@ -428,7 +428,7 @@ class Ways:
             # What to do about that stands with the facts after signing in.
             return f"No keyring was found, so Octavo will forget the API key when you quit. {error.cause}"
 
-    async def sign_in(self, key: str) -> SignedIn:
+    async def sign_in(self, key: str) -> SignInResult:
         from octavo.client import signing_in
         from octavo.client.credentials import StoreUnavailable
         from octavo.client.keys import accept
@@ -446,44 +446,44 @@ class Ways:
         read_only = self.read_only or signed.profile.why_read_only
         access = Access(self.origin, signed.profile, signed.profile.store)
         session = server(self.settings, access, key=secret, read_only=read_only)
-        return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
+        return SignInResult(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
-    async def back(self) -> Session:
+    async def open_previous(self) -> Session:
         from octavo.client.threads import aside
 
         if self.again is None:
             raise ValueError("No previous session to go back to.")
         return await aside(self.again)
 
-    async def demo(self) -> Session:
+    async def open_demo(self) -> Session:
         from octavo.client.threads import aside
 
         return await aside(lambda: demo(self.settings, read_only=self.read_only))
 
-    async def folder(self, path: str) -> Session:
+    async def open_folder(self, path: str) -> Session:
         from octavo.client.threads import aside
 
         return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
 
-    def accounts(self) -> Sequence[Account]:
+    def accounts(self) -> Sequence[ServerAccount]:
         known = self._home.read().entries.values()
-        return [Account(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
+        return [ServerAccount(each.name, each.origin, host_of(each.origin), each.user_name) for each in known]
 
-    def asking(self, greeting: str, before: Session) -> Ways:
-        origin = before.account.origin if before.account is not None else self.origin
-        label = before.label if before.again is not None else ""
-        return replace(self, origin=origin, greeting=greeting, before=label, again=before.again)
+    def with_new_key(self, reason: str, previous: Session) -> Ways:
+        origin = previous.account.origin if previous.account is not None else self.origin
+        label = previous.label if previous.reopen is not None else ""
+        return replace(self, origin=origin, reason=reason, previous_label=label, again=previous.reopen)
 
-    def use(self, name: str) -> Opening:
+    def switch_account(self, name: str) -> SignInState:
         from octavo.client import profiles, signing_in
 
         signing_in.switch(self._home, name)
         access = profiles.resolve(self._home.read(), {}, profile=name)
         if access.source in ("session", "none"):
-            return replace(self, origin=access.origin, greeting=signing_in.why_no_key(access)), None
+            return replace(self, origin=access.origin, reason=signing_in.why_no_key(access)), None
         return self, server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
-    async def sign_out(self, account: Account) -> Callable[[], Opening]:
+    async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
         from octavo.client import signing_in
         from octavo.client.accounts import Accounts
         from octavo.client.profiles import Access
@@ -491,13 +491,13 @@ class Ways:
 
         gone = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
 
-        def forget_pages() -> Opening:
+        def forget_pages() -> SignInState:
             known = Accounts(self.settings.state_folder)
             name = known.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
             kept = sign_out(self.settings, name, *known.left_by(name), drafts=False)
             said = [f"Signed out of {account.name} at {account.host}.", gone.key_left, *kept.sentences()]
             return replace(
-                self, origin=account.origin, greeting=" ".join(filter(None, said)), before="", again=None
+                self, origin=account.origin, reason=" ".join(filter(None, said)), previous_label="", again=None
             ), None
 
         return forget_pages
@@ -552,15 +552,15 @@ def _session(
         label=label,
         read_only=client.read_only,
         activity=lambda: reversed(client.activity),
-        waited=lambda: client.waited,
-        low=lambda: client.low,
+        response_wait=lambda: client.waited,
+        throttle_seconds=lambda: client.low,
         download=client.download,
         upload=client.upload,
         close=close,
-        index=index,
-        pictures=ImageCache(settings.cache_folder, namespace),
+        search_index=index,
+        image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,
-        open=open_,
+        on_first_paint=open_,
     )
 
 

@@ -236,8 +236,8 @@ async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
     async with app.run_test() as pilot:
         composer = await app.write()
         await pilot.press(*"one")
-        assert len(app.before_end) == 1
-        for keep in tuple(app.before_end):
+        assert len(app.exit_callbacks) == 1
+        for keep in tuple(app.exit_callbacks):
             assert callable(keep)
             keep()
         assert app.kept[-1] == "one"

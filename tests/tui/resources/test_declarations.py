@@ -18,7 +18,7 @@ from octavo.tui.resources import access_resources, organization_resources, site_
 from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_values import beginnings, make
 from octavo.tui.resources.resource import Resource
-from octavo.tui.shell.info_facts import is_coded, of_fields
+from octavo.tui.shell.item_info import field_details, holds_codes
 
 LINES = 40
 """No kind takes more lines than these."""
@@ -129,7 +129,7 @@ def test_every_documented_code_of_an_answer_is_shown_as_words() -> None:
     codes = set[str]()
     for model in models():
         for name, info in model.model_fields.items():
-            if is_coded(model, name):
+            if holds_codes(model, name):
                 codes |= {code for each in known_in((*info.metadata, info.annotation)) for code in each.values}
     assert {"in-collection", "PARSE_ERROR", "create"} <= codes
     assert not [each for each in codes if re.search(r"[a-z][-_][a-z]|[A-Z]_", label(each))]
@@ -166,15 +166,15 @@ def known_in(parts: tuple[Any, ...]) -> Iterator[KnownValues]:
 
 def test_the_details_of_a_thing_show_no_code() -> None:
     organization = {"id": "o", "defaultRole": "create", "billing": {"trial": "x", "status": "notapplicable"}}
-    facts = dict(of_fields(organizations.Organization.model_validate(organization)))
+    facts = dict(field_details(organizations.Organization.model_validate(organization)))
     assert facts["default role"] == "Creator"
     assert "not applicable" in facts["billing"]
     spec = openapi.OpenApiSpec.model_validate(
         {"id": "1", "lastProcessErrorCode": "PARSE_ERROR", "processingState": "new"}
     )
-    facts = dict(of_fields(spec))
+    facts = dict(field_details(spec))
     assert facts["last process error code"] == "could not be parsed"
     assert facts["processing state"] == "new", "a code of a newer server is shown as it came"
     space = spaces.Space.model_validate({"id": "s", "title": "create", "visibility": "in-collection"})
-    facts = dict(of_fields(space))
+    facts = dict(field_details(space))
     assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), "a title is no code"

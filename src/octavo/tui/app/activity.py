@@ -21,7 +21,7 @@ from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import UnsentFile
 from octavo.tui.comments.thread_actions import first_words
 from octavo.tui.content import keeping_offline
-from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
+from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -178,7 +178,7 @@ class ActivityScreen(Dialog[None]):
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.mistakes)]
+        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
         requests = list(session.activity())
@@ -205,12 +205,12 @@ class ActivityScreen(Dialog[None]):
             return Row(cells=(Content.styled("not sent", "$warning"), item.note.title, "", short_age(item.saved_at)))
         if isinstance(item, OfflineSpace):
             style = "$warning" if item.failed or item.state in ("waiting", "lost") else "$octavo-muted"
-            detail = (f"  {said_of(item)}", "$octavo-muted")
+            detail = (f"  {offline_summary(item)}", "$octavo-muted")
             return Row(
                 cells=(
-                    Content.styled(mark_of(item), style),
+                    Content.styled(offline_mark(item), style),
                     Content.assemble(item.title, detail),
-                    megabytes(item.bytes),
+                    format_megabytes(item.bytes),
                     short_age(item.read_at),
                 )
             )
@@ -292,7 +292,7 @@ class ActivityScreen(Dialog[None]):
                 text = item.sentence
             case OfflineSpace():
                 failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in item.failed[:_MOST_NAMED])
-                text = f"{item.title}: {said_of(item)}." + (f" {failed}." if failed else "")
+                text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
             case Activity():
                 text = item.error
         if self.rows.selection.keys:

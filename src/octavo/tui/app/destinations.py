@@ -158,7 +158,7 @@ async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> N
 
 
 async def _to_view(app: Shell, mode: str) -> View:
-    app.trail.leave(opened=False)
+    app.history.record(is_opened=False)
     await app.switch_mode(mode)
     while len(app.screen_stack) > 1:
         await app.pop_screen()
@@ -171,7 +171,7 @@ async def _loaded(view: Screen[Any]) -> None:
     """Wait until a view has loaded all responses, including the operations that these responses lead to."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
-        waiting = {*view.shell.workspace.ops, *view.subscriptions.ops()} - loaded
+        waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded
         if not waiting:
             return
         for op in waiting:

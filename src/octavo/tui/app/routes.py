@@ -73,8 +73,8 @@ def go(shell: Shell, route: Route) -> None:
             _to_access(shell, at)
         case ToChangeRequest():
             _to_change_request(shell, route)
-        case ToSearch(words=words):
-            shell.push_screen(screen(SEARCH, words))
+        case ToSearch(query=query):
+            shell.push_screen(screen(SEARCH, query))
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToActivity():
@@ -97,7 +97,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         )
         return
 
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         content = await _content(shell, route)
@@ -110,7 +110,7 @@ def _to_page(shell: Shell, route: ToPage) -> None:
 
 
 def _to_collection(shell: Shell, route: ToCollection) -> None:
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         content = await _content(shell)
@@ -127,7 +127,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
 
 def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
     kind, key = ("spaces", at.space_id) if isinstance(at, SpaceRef) else ("collections", at.collection_id)
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         await shell.switch_mode("admin")
@@ -152,7 +152,7 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
 
 
 def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
-    change_request = route.known
+    change_request = route.change_request
     if change_request is None:
 
         async def read() -> None:
@@ -163,9 +163,9 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 
         shell.background(read())
         return
-    shell.trail.leave()
+    shell.history.record()
     # Not awaited: the next key must reach the new screen.
-    with shell.trail.going():
+    with shell.history.paused():
         shell.switch_mode("changes")
         while len(shell.screen_stack) > 1:
             shell.pop_screen()
@@ -200,7 +200,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         await shell.switch_mode(route.view)
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        if shell.ending or _select_thread(shell, route) or route.view == "inbox":
+        if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
     current = shell.screen
     if isinstance(current, ShowsPages) and current.go_to_place(route.at, route.page, route.node):

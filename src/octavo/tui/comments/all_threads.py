@@ -23,12 +23,12 @@ from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_places import AllThreads
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.comments.thread_words import ThreadWords
-from octavo.tui.shell.left_unsent import beside
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.shell.view import report_missing_parts
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -47,7 +47,7 @@ _KEYS_OF_THE_LIST = (
 
 
 def _too_few(app: Shell, view: CommentsScreen) -> str | None:
-    few = not view.narrowing.by and view.in_section < 2
+    few = not view.narrowing.filters and view.in_section < 2
     return "There are too few threads in this list to filter." if few else None
 
 
@@ -55,8 +55,8 @@ def _choose_narrowing(app: Shell, view: CommentsScreen) -> None:
     """Ask of whom, where or from when threads are to be shown."""
     me, section = view.user_id, view.sections.current
     there = [each for each in view.threads.known() if filters.belongs(each, section, me)]
-    there.sort(key=filters.ORDERS[view.order][1])
-    offered = filters.offered(there, view.narrowing.by, wording.clock(), me)
+    there.sort(key=filters.ORDERS[view.list_order][1])
+    offered = filters.offered(there, view.narrowing.filters, wording.clock(), me)
     more = [(each, plural(left, "thread")) for each, left in offered]
     view.narrowing.choose("Filter threads", more)
 
@@ -69,7 +69,7 @@ THREADS: Commands[CommentsScreen] = Commands(
         Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
                 run=_choose_narrowing, why_not=_too_few, shown=False),
         Command("order", "S", "Sort", "Sort threads",
-                run=lambda app, view: view.choose_order("Sort threads"), shown=False),
+                run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
         Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
             run=lambda app, view: view.show_mine()),
         Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
@@ -84,10 +84,10 @@ THREADS: Commands[CommentsScreen] = Commands(
 class CommentsScreen(ListView[Thread]):
     """The threads grouped by space or change request and by page on the left, the selected thread on the right."""
 
-    VIEW = "comments"
+    MODE = "comments"
     CONTEXT = "list and preview"
-    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
-    KEPT_ORDER = "order of threads"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in filters.ORDERS.items()}
+    ORDER_FACT = "order of threads"
     HELP = (
         "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
         "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "
@@ -96,8 +96,8 @@ class CommentsScreen(ListView[Thread]):
     CSS_PATH = "all_threads.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         THREAD.for_target(lambda view: view.thread_target),
-        PANES,
-        SECTIONS,
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
         UNSENT,
         THREADS,
     )
@@ -106,7 +106,7 @@ class CommentsScreen(ListView[Thread]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads = AllThreads(self, self.draw_list, self._say_where)
+        self.threads = AllThreads(self, self.redraw_list, self._say_where)
         self.in_section = 0
         """How many threads are of the section on show."""
         self._complete = False
@@ -116,7 +116,7 @@ class CommentsScreen(ListView[Thread]):
         """Why the last write to a thread failed, by the id of the thread."""
         self._begun_at: Hashable = None
         """The row the cursor was put on while places were still arriving: there until somebody moves it."""
-        self.narrowing: Narrowing[ThreadFilter] = Narrowing(self, self.draw_list)
+        self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
         self._places: dict[str, Heading] = {}
         self.words = ThreadWords(self)
 
@@ -138,30 +138,32 @@ class CommentsScreen(ListView[Thread]):
         }
         sections = tuple(Section(key, name) for key, name in names.items())
         self.thread = ThreadView(id="thread")
-        yield from self.list_beside(rows, self.thread, sections=sections)
+        yield from self.list_with_preview(rows, self.thread, sections=sections)
 
     @property
     def thread_target(self) -> ThreadTarget | None:
         """Return the target of the keys of threads: the previewed thread, or the selected threads of the list."""
         one = self.thread.thread_target
-        return replace(one, ticked=tuple(self.ticked), untick=self._done_with_ticked) if one is not None else None
+        return (
+            replace(one, ticked=tuple(self.selected_rows), untick=self._done_with_ticked) if one is not None else None
+        )
 
     @property
     def unsent_at_hand(self) -> Sequence[UnsentText]:
         """Return your unsent drafts in the current thread, or in the selected threads."""
-        threads = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
+        threads = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         index = self.shell.workspace.unsent.index
         return [words for each in threads for words in index.of_thread(each.at, each.comment.id)]
 
     def _done_with_ticked(self) -> None:
         """Something was done to all that are ticked: what is refused of it is ticked again."""
-        self._in_bulk |= {each.comment.id for each in self.ticked}
+        self._in_bulk |= {each.comment.id for each in self.selected_rows}
         self.rows.selection.clear()
 
     def _forget_discarded(self) -> None:
         """What was refused and is discarded is said of no row any more: no answer of the server tells of it."""
-        if self._refused.keys() - self.shell.workspace.refused.keys():
-            self.draw_list()
+        if self._refused.keys() - self.shell.workspace.failure_reasons.keys():
+            self.redraw_list()
 
     def _tick_refused(self, refused: Mapping[str, str]) -> None:
         again = self._in_bulk & refused.keys()
@@ -174,7 +176,7 @@ class CommentsScreen(ListView[Thread]):
         return _KEYS_OF_THE_LIST if self.rows.has_focus else ()
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         item = self.rows.item
         space = self.shell.workspace.space(item.at.space_id) if item is not None else None
         return [each for each in (item.comment if item is not None else None, space) if each is not None]
@@ -192,12 +194,12 @@ class CommentsScreen(ListView[Thread]):
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
-        self._complete, self.narrowing.by, self._begun_at = False, (), self.rows.key
+        self._complete, self.narrowing.filters, self._begun_at = False, (), self.rows.key
         self.rows.state.wait_for("threads")
         self.threads.enter(organization)
 
     def _follow_places(self) -> None:
-        if not self.show_nowhere(self.rows, "threads"):
+        if not self.show_no_organization(self.rows, "threads"):
             self.threads.follow_places()
 
     # The list
@@ -208,9 +210,9 @@ class CommentsScreen(ListView[Thread]):
         return self.shell.workspace.me.id if self.shell.workspace.me else ""
 
     @on(SectionTabs.Switched)
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         threads, sections, me = (
-            sorted(self.threads.take(), key=filters.ORDERS[self.order][1]),
+            sorted(self.threads.take(), key=filters.ORDERS[self.list_order][1]),
             self.sections,
             self.user_id,
         )
@@ -222,10 +224,10 @@ class CommentsScreen(ListView[Thread]):
         )
         of_section = [each for each in threads if filters.belongs(each, sections.current, me)]
         self.in_section = len(of_section)
-        shown = filters.narrowed(of_section, self.narrowing.by)
+        shown = filters.narrowed(of_section, self.narrowing.filters)
         self._places = {place: Heading(place, said) for place, said in filters.place_summaries(shown).items()}
         self._say_what_is_empty()
-        self._refused = self.shell.workspace.refused
+        self._refused = self.shell.workspace.failure_reasons
         moved = self.rows.key != self._begun_at
         self.rows.show(shown, partial_note=f"{self._asked_of_all} loaded" if self.threads.places_left else "")
         if not self._complete:
@@ -244,7 +246,7 @@ class CommentsScreen(ListView[Thread]):
         return f"{len(self.threads.asked)} of {plural(self.threads.places, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[Heading]:
-        return [self._places[thread.place], Heading(thread.page)] if self.order == "place" else []
+        return [self._places[thread.place], Heading(thread.page)] if self.list_order == "place" else []
 
     def _say_what_is_empty(self) -> None:
         left = self.threads.places_left
@@ -255,10 +257,10 @@ class CommentsScreen(ListView[Thread]):
             "reviews": "review comments",
         }
         loaded = f" {self._asked_of_all} are loaded." if left else ""
-        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else ""
+        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else ""
         self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
         self.rows.state.hint = (
-            "Press esc to clear the filters." if self.narrowing.by else "Press [ or ] to switch tabs."
+            "Press esc to clear the filters." if self.narrowing.filters else "Press [ or ] to switch tabs."
         )
         if left:
             self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
@@ -271,16 +273,18 @@ class CommentsScreen(ListView[Thread]):
         known, heard, places = self.rows.counts.summary, self.threads.places_heard, self.threads.places
         if heard < places:
             known = f"{heard} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
-        elif self.narrowing.by and not self.rows.query_text:
+        elif self.narrowing.filters and not self.rows.query_text:
             known = f"{len(self.rows.items)} of {self.in_section}"
         said = [
             "Comments",
             self.sections.current,
-            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.by else "all spaces",
-            filters.ORDERS[self.order][0] if self.order != "place" else "",
-            f"{len(self.ticked)} selected" if self.ticked else "",
+            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else "all spaces",
+            filters.ORDERS[self.list_order][0] if self.list_order != "place" else "",
+            f"{len(self.selected_rows)} selected" if self.selected_rows else "",
         ]
-        self.status(" · ".join(filter(None, said)), known + (" · more threads on the server" if more_there else ""))
+        self.show_location(
+            " · ".join(filter(None, said)), known + (" · more threads on the server" if more_there else "")
+        )
         self.refresh_bindings()
 
     def _draw(self, thread: Thread) -> Row:
@@ -289,17 +293,17 @@ class CommentsScreen(ListView[Thread]):
         words = Content.styled(elsewhere, "italic") if elsewhere else Content(plain_text(comment.body.text))
         if comment.is_open and (why := self._refused.get(comment.id)):
             words = Content.assemble((f"failed: {why}", "$warning"), "  ", words)
-        if self.order != "place":
+        if self.list_order != "place":
             words = Content.assemble((f"{thread.page}  ", "$octavo-muted"), words)
-        age = self.shell.workspace.on_its_way(comment.id) or short_age(comment.posted_at)
+        age = self.shell.workspace.send_status(comment.id) or short_age(comment.posted_at)
         if thread.is_outdated and comment.is_open:
             age = f"outdated · {age}"
         of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
         unsent = [each for each in of_thread if not each.starts_a_thread]  # of that the age says it
         return Row(
             text=Content.assemble((comment.posted_by.name, "bold"), "  ", words),
-            right=beside(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
-            sign=Content.styled("◌", "$octavo-note") if age == HELD else Content.styled(*thread.sign),
+            right=with_unsent_mark(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
+            sign=Content.styled("◌", "$octavo-note") if age == PENDING else Content.styled(*thread.sign),
         )
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
@@ -311,11 +315,11 @@ class CommentsScreen(ListView[Thread]):
         if found is None:
             return False
         if not self.rows.go_to(found.key):
-            self.narrowing.by = ()
+            self.narrowing.filters = ()
             self.rows.set_filter("")
             sections = ("open", "resolved", "reviews")
             self.sections.choose(next(each for each in sections if filters.belongs(found, each, self.user_id)))
-            self.draw_list()
+            self.redraw_list()
         self.rows.focus()
         return self.rows.go_to(found.key)
 
@@ -355,10 +359,10 @@ class CommentsScreen(ListView[Thread]):
     def _thread_changed(self) -> None:
         self.refresh_bindings()
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         # Places that did not load come one by one again.
         self._complete = self.threads.is_told
-        super().ask_again()
+        super().refresh_data()
         self.thread.ask_again()
 
     def show_mine(self) -> None:
@@ -372,6 +376,6 @@ class CommentsScreen(ListView[Thread]):
 
     def back_to_list(self) -> None:
         """Go to the list; from there show all threads again."""
-        if self.rows.has_focus and self.narrowing.by:
-            self.narrowing.set()
+        if self.rows.has_focus and self.narrowing.filters:
+            self.narrowing.replace()
         self.rows.focus()

@@ -13,7 +13,7 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import to_emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.filters import Thread
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural
 
@@ -41,7 +41,7 @@ def choose(app: Shell, deed: str, ticked: Sequence[Thread]) -> BulkSelection:
     wanted = list(ticked)
     if deed in ("resolve", "reply_resolve"):
         wanted = [each for each in ticked if each.comment.is_open] or wanted
-    whys = [not_allowed_with(app, each.at, deed, each.comment) for each in wanted]
+    whys = [why_not_in_discussion(app, each.at, deed, each.comment) for each in wanted]
     may = tuple(each for each, why in zip(wanted, whys, strict=True) if why is None)
     return BulkSelection(deed, may, len(wanted) - len(may), next(filter(None, whys), ""))
 
@@ -73,7 +73,7 @@ def resolve(app: Shell, several: BulkSelection, then: Callable[[], None]) -> Non
         for each in several.threads
     ]
     doing_now = f"{'Reopening' if opens else 'Resolving'} {plural(len(several.threads), 'thread')}…"
-    app.writes.queue(*writes, said=f"{doing_now}{several.others}")
+    app.writes.queue(*writes, message=f"{doing_now}{several.others}")
     then()
 
 
@@ -100,7 +100,7 @@ def reply(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
                 writes.append(NewWrite(comments.Update(**where, resolved=True), "resolve the thread", context=about))
         resolving = f" and resolving {them}" if resolves else ""
         sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
-        app.writes.queue(*writes, said=f"{sending}{several.others}")
+        app.writes.queue(*writes, message=f"{sending}{several.others}")
         then()
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {them}" if resolves else "")
@@ -127,7 +127,7 @@ def react(app: Shell, several: BulkSelection, then: Callable[[], None]) -> None:
         ]
         to = f"{'from' if takes_back else 'to'} {plural(len(writes), 'thread')}"
         reacting = f"Removing {to_emoji(code)} {to}…" if takes_back else f"Reacting with {to_emoji(code)} {to}…"
-        app.writes.queue(*writes, said=f"{reacting}{several.others}")
+        app.writes.queue(*writes, message=f"{reacting}{several.others}")
         then()
 
     from octavo.tui.comments import reactions  # with the names of emoji

@@ -19,8 +19,8 @@ from textual.widgets import Static, TextArea
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
 from octavo.tui.comments.people import MentionText, mention, named
-from octavo.tui.shell.dialog_draft import why_not_saved
-from octavo.tui.shell.left_unsent import AGAIN
+from octavo.tui.shell.dialog_draft import save_error
+from octavo.tui.shell.unsent_texts import RETRY_SECONDS
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
@@ -160,14 +160,14 @@ class Composer(Dialog[str | None]):
             self._say("draft" if self._verb == "send" else "")
         self._count(len(self.text))
         if isinstance(self.app, HostApp):
-            self.app.before_end.add(self.keep_now)
+            self.app.exit_callbacks.add(self.keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
-        self.set_interval(AGAIN, self._try_again)
+        self.set_interval(RETRY_SECONDS, self._try_again)
 
     def on_unmount(self) -> None:
         self.keep_now()
         if isinstance(self.app, HostApp):
-            self.app.before_end.discard(self.keep_now)
+            self.app.exit_callbacks.discard(self.keep_now)
 
     @property
     def text(self) -> str:
@@ -419,7 +419,7 @@ class Composer(Dialog[str | None]):
 
     def _keep_edited(self, text: str) -> str:
         # Before its file goes: whatever ends us next finds it in one place or the other.
-        return why_not_saved(self._save_draft_now, _as_typed(text))
+        return save_error(self._save_draft_now, _as_typed(text))
 
     def name_somebody(self) -> None:
         """Write the `@`, and where it begins a word ask whom it is to name."""

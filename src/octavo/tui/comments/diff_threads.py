@@ -15,9 +15,9 @@ from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggested_wording import Suggested
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
-from octavo.tui.shell.left_unsent import mark
+from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.shell.view import View
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets.wording import short_age
 
 MOST_ANSWERS = 3
@@ -37,7 +37,7 @@ class DiffThreads:
     @property
     def posted(self) -> list[Comment]:
         """Those others see too: none that are held for a review."""
-        return [thread for thread in self.all if self._view.shell.workspace.held(thread.id) is None]
+        return [thread for thread in self.all if self._view.shell.workspace.pending_entry(thread.id) is None]
 
     def on_page(self, page_id: str | None) -> tuple[Comment, ...]:
         """Those on a page, or with None those on all of the place."""
@@ -53,10 +53,10 @@ class DiffThreads:
         index = shell.workspace.unsent.index
 
         def unsent(thread: Comment) -> str:
-            return mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
+            return unsent_mark(each for each in index.of_thread(self._at, thread.id) if not each.starts_a_thread).plain
 
         suggested = partial(self._suggested.compared, self._at)
-        return thread_lines(hanging, shell.workspace.on_its_way, self._replies, is_outdated, unsent, suggested)
+        return thread_lines(hanging, shell.workspace.send_status, self._replies, is_outdated, unsent, suggested)
 
     def unsent_by_page(self) -> dict[str, list[UnsentText]]:
         """What one wrote and did not send, by the id of the page it hangs on; on none, by ""."""
@@ -118,7 +118,7 @@ def thread_lines(
             reply_count=max(thread.replies, len(answers)),
             is_open=thread.is_open_thread,
             is_review=thread.is_open and thread.is_review,
-            is_pending=on_its_way(thread.id) == HELD,
+            is_pending=on_its_way(thread.id) == PENDING,
             shown_replies=tuple(
                 ThreadReply(each.posted_by.name, age(each), each.body.text, suggested(thread, each))
                 for each in answers[-MOST_ANSWERS:]

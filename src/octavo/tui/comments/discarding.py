@@ -51,7 +51,7 @@ def discard(app: Shell, words: Sequence[UnsentText]) -> None:
     is_back = f"Restored your {what}."
     app.writes.change(
         LocalChange(f"discard the {what}", throw_away, bring_back, is_back),
-        said=f"{what[:1].upper()}{what[1:]} discarded",
+        message=f"{what[:1].upper()}{what[1:]} discarded",
     )
 
 

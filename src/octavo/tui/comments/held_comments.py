@@ -61,7 +61,7 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
         if text:
             op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
             edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, place)
-            app.writes.change(LocalChange("edit the comment", edit), said="Edited the pending comment.")
+            app.writes.change(LocalChange("edit the comment", edit), message="Edited the pending comment.")
 
     assert isinstance(entry.at, ChangeRequestRef)
     composer = Composer(
@@ -70,7 +70,7 @@ def edit_held(app: Shell, entry: OutboxEntry) -> None:
         save_draft=kept.save,
         save_draft_now=kept.save_now,
         is_saved=kept.is_saved,
-        trouble=lambda: kept.trouble,
+        trouble=lambda: kept.save_problem,
         verb="save",
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
@@ -87,7 +87,7 @@ def drop_held(app: Shell, entry: OutboxEntry) -> None:
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
-            app.writes.change(change, said="Removed the comment from the review and kept it as a draft.")
+            app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
 
     words = " ".join(entry.facts.text.split())
     said = f"“{words if len(words) <= 240 else words[:239] + '…'}”"
@@ -109,4 +109,6 @@ def send_held(app: Shell, at: ChangeRequestRef, name: str) -> None:
 
     number = len(app.session.outbox.pending_comments(at))
     them = plural(number, "pending comment")
-    app.writes.submit_review(f"send the {them} on {name}", let_go(), said=f"Sending {them} on {name} without a review…")
+    app.writes.submit_review(
+        f"send the {them} on {name}", let_go(), message=f"Sending {them} on {name} without a review…"
+    )

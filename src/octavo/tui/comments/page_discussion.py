@@ -11,7 +11,7 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -79,7 +79,7 @@ class PageDiscussion:
 
     @property
     def _why_no_block(self) -> str | None:
-        pane = self._view.keys_go_on_to
+        pane = self._view.key_fallback
         if pane is not None and is_covered(self._view, pane):
             return "The page is not on the screen. Press tab to go to the page."
         return self._shown.why_no_block()
@@ -112,7 +112,7 @@ class PageDiscussion:
         if at is None or page is None:
             return "To comment on a page, open the page first."
         thread = None if whole else self.thread_under_cursor()
-        return not_allowed_with(self._view.shell, at, "reply" if thread else "comment", thread)
+        return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
         """Write a comment on the block the cursor is on; on a thread, a reply."""

@@ -16,7 +16,7 @@ from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _may(
     app: Shell, at: Discussion, deed: str, thread: Comment | None = None, message: Comment | Reply | None = None
 ) -> bool:
     """Return whether `deed` is allowed, and say why if it is not: no text is asked for that could not be sent."""
-    why = not_allowed_with(app, at, deed, thread, message)
+    why = why_not_in_discussion(app, at, deed, thread, message)
     if why is not None:
         app.explain(why)
     return why is None
@@ -98,9 +98,9 @@ def toggle_resolved(app: Shell, at: Discussion, comment: Comment) -> None:
         return
     op = comments.Update(at=at, comment_id=comment.id, resolved=comment.is_open)
     if comment.is_open:
-        app.writes.queue(NewWrite(op, "resolve the thread", context=name(comment)), said="Resolving thread…")
+        app.writes.queue(NewWrite(op, "resolve the thread", context=name(comment)), message="Resolving thread…")
     else:
-        app.writes.queue(NewWrite(op, "reopen the thread", context=name(comment)), said="Reopening thread…")
+        app.writes.queue(NewWrite(op, "reopen the thread", context=name(comment)), message="Reopening thread…")
 
 
 def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, chosen: str) -> None:
@@ -114,7 +114,7 @@ def react(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply, cho
         op = comments.Update(at=at, comment_id=comment.id, **change)
     doing = "remove the reaction" if mine else "react"
     said = f"Removing {to_emoji(chosen)}…" if mine else f"Reacting with {to_emoji(chosen)}…"
-    app.writes.queue(NewWrite(op, doing, context=name(comment)), said=said)
+    app.writes.queue(NewWrite(op, doing, context=name(comment)), message=said)
 
 
 def choose_reaction(app: Shell, at: Discussion, comment: Comment, to: Comment | Reply) -> None:
@@ -138,7 +138,7 @@ def my_reactions(app: Shell, to: Comment | Reply) -> set[str]:
 
 def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Change the words of a comment or reply of one's own."""
-    if (held := app.workspace.held(what.id)) is not None:
+    if (held := app.workspace.pending_entry(what.id)) is not None:
         from octavo.tui.comments.held_comments import edit_held  # few are held
 
         edit_held(app, held)
@@ -171,7 +171,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) ->
 
 def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
-    if (held := app.workspace.held(what.id)) is not None:
+    if (held := app.workspace.pending_entry(what.id)) is not None:
         from octavo.tui.comments.held_comments import drop_held  # few are held
 
         drop_held(app, held)
@@ -193,7 +193,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, what: Comment | Reply) 
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), said=f"Deleting {kind}…")
+            app.writes.queue(NewWrite(op, f"delete the {kind}", context=name(comment)), message=f"Deleting {kind}…")
 
     said = f"“{quote_excerpt(plain_text(what.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
@@ -224,7 +224,7 @@ def _compose(
     source: str = "",
 ) -> None:
     def written(text: str) -> None:
-        app.writes.queue(NewWrite(send(text), doing, place, basis, about), *after, said=said)
+        app.writes.queue(NewWrite(send(text), doing, place, basis, about), *after, message=said)
 
     def hold(text: str) -> None:
         app.writes.queue(NewWrite(send(text), doing, place, basis, about), in_review=True)
@@ -267,7 +267,7 @@ def compose(
         save_draft=kept.save,
         save_draft_now=kept.save_now,
         is_saved=kept.is_saved,
-        trouble=lambda: kept.trouble,
+        trouble=lambda: kept.save_problem,
         preview=preview,
         editing_folder=app.settings.state_folder / "editing",
         about=FileNote(title, place, state.namespace),

@@ -11,7 +11,7 @@ from octavo.api.places import Discussion
 from octavo.tui.comments import bulk_actions, thread_actions
 from octavo.tui.comments.bulk_actions import BulkSelection
 from octavo.tui.comments.filters import Thread
-from octavo.tui.shell.permissions import not_allowed_with
+from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -62,7 +62,7 @@ def _of_all(
     title_now: Callable[[Shell, ThreadTarget], str | None] = lambda app, target: None,
 ) -> Command[ThreadTarget]:
     """What is done to all threads that are ticked at once, and to `one` where none is. What writes takes a right
-    (`not_allowed_with`, which knows it by its name); other things may be done with all that can be read."""
+    (`why_not_in_discussion`, which knows it by its name); other things may be done with all that can be read."""
 
     def run(app: Shell, target: ThreadTarget) -> None:
         if not target.ticked:
@@ -77,7 +77,7 @@ def _of_all(
             return None
         if target.ticked:
             return bulk_actions.why_not(app, name, target.ticked)
-        return not_allowed_with(app, target.at, name, target.thread, target.message)
+        return why_not_in_discussion(app, target.at, name, target.thread, target.message)
 
     return Command(
         name, keys, title, help, run, why_not, title_now, shown=shown, key_display=key_display, writes=writes
@@ -114,13 +114,13 @@ def is_own_comment(app: Shell, target: ThreadTarget) -> bool:
 
 
 def _may_not(deed: str) -> Callable[[Shell, ThreadTarget], str | None]:
-    return lambda app, target: not_allowed_with(app, target.at, deed, target.thread, target.message)
+    return lambda app, target: why_not_in_discussion(app, target.at, deed, target.thread, target.message)
 
 
 def _why_no_comment_on_page(app: Shell, target: ThreadTarget) -> str | None:
     if target.thread.target.page is None:
         return "This thread is not on a page."
-    return not_allowed_with(app, target.at, "comment")
+    return why_not_in_discussion(app, target.at, "comment")
 
 
 def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
@@ -131,17 +131,17 @@ def _comment_on_page(app: Shell, target: ThreadTarget) -> None:
 
 
 def _why_no_address(app: Shell, target: ThreadTarget) -> str | None:
-    if target.address and not app.session.is_here:
+    if target.address and not app.session.is_embedded:
         return None
-    from octavo.tui.shell.outside import said_without_address
+    from octavo.tui.shell.external_links import missing_link_reason
 
-    return said_without_address(app, "comment")
+    return missing_link_reason(app, "comment")
 
 
 def _open(app: Shell, target: ThreadTarget) -> None:
-    from octavo.tui.shell.outside import open_outside
+    from octavo.tui.shell.external_links import confirm_link
 
-    open_outside(app, target.address)
+    confirm_link(app, target.address)
 
 
 THREAD: Commands[ThreadTarget] = Commands(

@@ -121,7 +121,7 @@ class AllThreads:
     def _show_place(self, place: Place, snapshot: Snapshot[ListPage[Comment]]) -> None:
         self._found[place.key] = snapshot
         if isinstance(place.at, ChangeRequestRef) and snapshot.value is not None:
-            self._view.shell.workspace.count_open_comments(place.at.change_request_id, snapshot.value)
+            self._view.shell.workspace.record_open_comments(place.at.change_request_id, snapshot.value)
         self._show_soon()
 
     def _show_soon(self) -> None:

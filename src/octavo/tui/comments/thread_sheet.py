@@ -213,5 +213,5 @@ class ThreadSheet(Dialog[None]):
     def ask_again(self) -> None:
         """Ask the server again for the thread and its replies."""
         self.query_one(ThreadView).ask_again()
-        for op in self._subscriptions.ops():
+        for op in self._subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))

@@ -29,7 +29,7 @@ from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.shell.view import Subscriptions
-from octavo.tui.shell.workspace import HELD
+from octavo.tui.shell.workspace import PENDING
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import ScrollWidget
@@ -191,7 +191,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
 
     def ask_again(self) -> None:
         """Ask the server again for the replies."""
-        for op in self._subscriptions.ops():
+        for op in self._subscriptions.operations():
             self.shell.background(self.shell.session.live.refresh(op))
 
     def clear(self) -> None:
@@ -221,7 +221,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             self._arrange()
 
     def on_mount(self) -> None:
-        self.shell.workspace.unsent.reworded.subscribe(self, lambda _: self._show_drafts())
+        self.shell.workspace.unsent.text_changed.subscribe(self, lambda _: self._show_drafts())
         self._look = Styles.from_theme(self.app.theme_variables, ascii=self.shell.settings.ascii)
 
     def on_resize(self, event: Resize) -> None:
@@ -284,7 +284,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             if is_reply
             else Piece(f"{self._state_sign()} ", self._state_style())
         )
-        age = self.shell.workspace.on_its_way(message.id) or long_age(message.posted_at)
+        age = self.shell.workspace.send_status(message.id) or long_age(message.posted_at)
         said = f" · {age}" if age else ""
         edited = " · edited" if message.edited_at else ""
         head = [
@@ -293,7 +293,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             Piece(message.posted_by.name, look.strong),
             Piece(said + edited, look.muted),
         ]
-        if isinstance(message, Comment) and age != HELD:
+        if isinstance(message, Comment) and age != PENDING:
             word = message.status if not message.is_open else "review" if message.is_review else "open"
             who = f" by {message.resolved_by.name}" if message.resolved_by and not message.is_open else ""
             head.append(Piece(f" · {word}{who}", self._state_style()))
@@ -440,7 +440,12 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
     def move(self, step: int) -> None:
         """Go so many messages on, or back."""
         self._go(self._cursor + step)
-        if step > 1 and self._replies.value and self._replies.value.next and (op := self._subscriptions.op("replies")):
+        if (
+            step > 1
+            and self._replies.value
+            and self._replies.value.next
+            and (op := self._subscriptions.operation("replies"))
+        ):
             self.shell.background(self.shell.session.live.fetch_next_page(op))  # type: ignore[arg-type]  # the slot holds a listing
 
     def scroll_page_on(self, direction: int) -> bool:

@@ -60,7 +60,7 @@ class ThreadWords:
 
     async def _learn(self, rows: RowList[Thread]) -> None:
         try:
-            replies = await self._view.shell.session.index.replies()
+            replies = await self._view.shell.session.search_index.replies()
         finally:
             self._looking = False
         self._is_fresh = True

@@ -29,12 +29,12 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.streaming_page import PageLoaded
 from octavo.tui.reader.text_selection import CopiesLater
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.shell.tree_rows import neighbour
+from octavo.tui.shell.tree_rows import adjacent_page
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.writing.authoring import WRITING, Authoring
+from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -61,7 +61,7 @@ def _reads_on(step: int, why: str) -> Callable[[Shell, ContentScreen], str | Non
 
     def why_not(app: Shell, view: ContentScreen) -> str | None:
         pages, page = view.reading.pages, view.reading.page
-        if page is None or pages is None or neighbour(pages, page, step) is not None:
+        if page is None or pages is None or adjacent_page(pages, page, step) is not None:
             return _why_no_page(app, view)
         return why
 
@@ -78,7 +78,7 @@ CONTENT: Commands[ContentScreen] = Commands(
     "content",
     (
         Command("up", "escape", "Spaces", "Go up one level",
-                run=lambda _, view: view.go_up_or_leave(), title_now=_way_up, is_available=_is_below_spaces),
+                run=lambda _, view: view.go_up_or_back(), title_now=_way_up, is_available=_is_below_spaces),
         Command("outline", "O", "Outline", "Go to the outline, or hide it",
                 run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
         Command("next_page", "J", "Next page", "Open the next page",
@@ -95,9 +95,9 @@ CONTENT: Commands[ContentScreen] = Commands(
 class ContentScreen(View, CopiesLater):
     """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "content"
-    QUITS_FROM = frozenset({"pages"})
+    QUIT_LISTS = frozenset({"pages"})
     HELP = (
         "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
         "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
@@ -108,7 +108,7 @@ class ContentScreen(View, CopiesLater):
         ROW,
         SPACE.for_target(lambda view: view.target),
         PAGE.for_target(lambda view: view.target),
-        WRITING.for_target(lambda view: view.authoring),
+        PAGE_COMMANDS.for_target(lambda view: view.authoring),
         COMMENTING,
         THREAD_HERE,
         UNSENT,
@@ -120,7 +120,7 @@ class ContentScreen(View, CopiesLater):
         self.reading: SpaceReading = SpaceReading(self)
         self.spaces = Spaces(self, self.reading)
         self.target = self.reading.target
-        self.authoring = Authoring(self, self.target)
+        self.authoring = PageEditing(self, self.target)
         self.page_discussion = PageDiscussion(self, self.reading.threads)
 
     def body(self) -> Iterable[Widget]:
@@ -131,7 +131,7 @@ class ContentScreen(View, CopiesLater):
             yield SidePanel(id="aside")
 
     def on_mount(self) -> None:
-        self.shell.before_end.add(self.reading.history.keep)
+        self.shell.exit_callbacks.add(self.reading.history.keep)
         self.shell.workspace.organization_changed.subscribe(self, self.spaces.enter)
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.look_at_kept())
@@ -142,7 +142,7 @@ class ContentScreen(View, CopiesLater):
         self.spaces.begin()
 
     def on_unmount(self) -> None:
-        self.shell.before_end.discard(self.reading.history.keep)
+        self.shell.exit_callbacks.discard(self.reading.history.keep)
 
     def on_screen_resume(self) -> None:
         self.reading.show_unsent()
@@ -157,7 +157,7 @@ class ContentScreen(View, CopiesLater):
         return self.reading.view
 
     @property
-    def keys_go_on_to(self) -> PageView:
+    def key_fallback(self) -> PageView:
         return self.view
 
     @property
@@ -207,7 +207,7 @@ class ContentScreen(View, CopiesLater):
         return self.target.words_not_sent
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         return self.target.things
 
     # Messages
@@ -283,17 +283,17 @@ class ContentScreen(View, CopiesLater):
 
     # Going about
 
-    def ask_again(self) -> None:
-        super().ask_again()
+    def refresh_data(self) -> None:
+        super().refresh_data()
         name_again(self.reading)
 
     def go_up(self) -> bool:
         if self.reading.aside.has_focus_within:
-            return self.climb(self.view, when=True)
+            return self.focus_if(self.view, condition=True)
         if self.focused is self.reading.pages_tree:
             self.reading.nav.choose("spaces", self.reading.space, focus=True)
             return True
-        return self.climb(self.reading.pages_tree, when=self.focused is self.view)
+        return self.focus_if(self.reading.pages_tree, condition=self.focused is self.view)
 
     def go_to_outline(self) -> None:
         """Go to the outline beside the page; from there: hide it."""

@@ -9,7 +9,7 @@ from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.page_discussion import ShowsDiscussion
 from octavo.tui.reader.link_names import ShowsPage
-from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
+from octavo.tui.shell.external_links import missing_link_reason, open_link, page_url
 from octavo.tui.shell.routes import ToAccess, ToChangeRequest
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -95,7 +95,7 @@ class CursorTarget:
         """The id and title of the page that is spoken of as a whole."""
         if not self.is_in_a_tree:
             return self._shown.threads.page_on_show
-        page = self.page_to_write
+        page = self.selected_page
         return page[:2] if page is not None and page[2] == "document" else None
 
     @property
@@ -112,7 +112,7 @@ class CursorTarget:
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
-    # What is written (`WrittenPages`)
+    # What is written (`EditablePages`)
 
     @property
     def space_ref(self) -> SpaceRef | None:
@@ -123,7 +123,7 @@ class CursorTarget:
         return None
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
+    def selected_page(self) -> tuple[str, str, str] | None:
         focus, row, page = self._shown.nav.has_focus_on, self.row, self._shown.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
@@ -132,12 +132,12 @@ class CursorTarget:
         return page.id, page.title or "this page", page.type
 
     @property
-    def block_to_write(self) -> Block | None:
-        page, threads = self.page_to_write, self._shown.threads
+    def selected_block(self) -> Block | None:
+        page, threads = self.selected_page, self._shown.threads
         shown = threads.page_on_show
         return threads.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
 
-    def why_no_page_to_write(self) -> str | None:
+    def why_no_page(self) -> str | None:
         """Return why page keys do not apply while a space or collection is selected."""
         row = self.row
         if row is None or self._shown.nav.has_focus_on != "spaces":
@@ -151,25 +151,27 @@ class CursorTarget:
         threads, block = self._shown.threads, self._shown.threads.block_on_show
         if not self.is_in_a_tree:
             return threads.unsent_on(block) if block is not None else ()
-        page = self.page_to_write
+        page = self.selected_page
         if page is None:
             return ()
         words = threads.unsent_by_page().get(page[0], ())
         return words or [UnsentText("page", None)] * (page[0] in self.unsent)
 
-    def look_for_unsent(self) -> None:
-        from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
+    def refresh_drafts(self) -> None:
+        from octavo.tui.writing.page_drafts import (
+            pages_with_drafts,  # what is kept is looked for when the pages are on show
+        )
 
         space, pages, app = self._shown.space, self._shown.pages, self._shown.shell
         if space is None or pages is None or not app.has_session:
             return
         before = self.unsent
-        self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
+        self.unsent = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
         if self.unsent != before:
             self._shown.draw_pages()
             self._shown.say_where()
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
         if self._shown.space is not None and self._screen.is_active:
             self._shown.shell.go(ToChangeRequest(change_request.ref(self._shown.space.ref), change_request))
 
@@ -177,14 +179,14 @@ class CursorTarget:
 
     def why_no_text(self, lacks: str) -> str | None:
         """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
-        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
+        if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
         return f"“{row.label}” is a {kind} and has no {lacks}."
 
     def why_not_here(self) -> str | None:
         """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
-        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
+        if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
         page = self._shown.page
         if page is not None and row.key == page.id:
@@ -224,9 +226,9 @@ class CursorTarget:
             page = pages.find(str(row.key))
             if page is not None and page.type == "link" and page.href:
                 return page.href
-            address = address_of_page(page)
-        if not address or app.session.is_here:
-            app.say(said_without_address(app, "space" if on_space else "page"), tone="care")
+            address = page_url(page)
+        if not address or app.session.is_embedded:
+            app.say(missing_link_reason(app, "space" if on_space else "page"), tone="care")
             return ""
         return address
 
@@ -248,7 +250,7 @@ def _copy_row_address(app: Shell, target: CursorTarget) -> None:
 
 def _open_row(app: Shell, target: CursorTarget) -> None:
     if address := target.address_of_row():
-        open_address(app, address, "page")
+        open_link(app, address, "page")
 
 
 def _is_in_a_tree(app: Shell, target: CursorTarget) -> bool:
@@ -346,10 +348,10 @@ def _let_go(app: Shell, target: CursorTarget) -> None:
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.shell.exporting import choose
+    from octavo.tui.shell.file_dialogs import choose_export
 
     if (space := target.space) is not None:
-        choose(app, space.ref, space.title, target.page)
+        choose_export(app, space.ref, space.title, target.page)
 
 
 def _access(app: Shell, target: CursorTarget) -> None:

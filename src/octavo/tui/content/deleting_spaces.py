@@ -21,9 +21,8 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.space_resources import SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import lacks_right
-from octavo.tui.shell.progress import meanwhile
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.shell.permissions import why_no_permission
+from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -60,9 +59,9 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
         app.writes.send(
             f"delete {name}",
             writing.delete(live, resource, known, (thing,)),
-            said=f"Deleted {name}.",
-            back=None if back is None else lambda _: back,
-            then=lambda _: _gone(app, managed, thing),
+            message=f"Deleted {name}.",
+            make_undo=None if back is None else lambda _: back,
+            on_success=lambda _: _gone(app, managed, thing),
         )
 
     days = plural(KEPT.days, "day")
@@ -174,7 +173,7 @@ def show_deleted(app: Shell, managed: ManagedSpaces) -> None:
 async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
     live, no_writes = app.session.live, app.session.read_only
     names = [each["id"] for each in _remembered(app) if each["organization"] == managed.organization.id]
-    with meanwhile(app, "Loading the trash…"):
+    with show_progress(app, "Loading the trash…"):
         found = await asyncio.gather(*(_as_it_is(live, name) for name in names))
     choices: list[Choice[str]] = []
     for space in found:
@@ -184,7 +183,7 @@ async def _show_deleted(app: Shell, managed: ManagedSpaces) -> None:
         off = no_writes or (
             "" if left > timedelta() else "You can no longer restore this space: it was deleted more than 7 days ago."
         )
-        off = off or lacks_right((space,), "admin", "restore this space", "space") or ""
+        off = off or why_no_permission((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(left / DAY), 'day')} left" if left > DAY else "less than a day left"
         ago = f"deleted {wording.long_age(space.deleted_at)}"
         choices.append(Choice(space.id, title_of(space), detail=ago, right=days, disabled_reason=off))
@@ -215,14 +214,14 @@ def _ask_id(app: Shell, managed: ManagedSpaces) -> None:
         "Space ID",
         draft.text,
         required_error="Enter the ID of a space.",
-        save_draft=draft.keep,
-        save_draft_now=draft.keep_now,
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
     )
     intro = "The ID is part of the link to the space. You can also paste the whole link."
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
-            draft.drop()
+            draft.delete()
             restore(app, managed, answer.text.rstrip("/").rpartition("/")[2], f"space {answer.text}")
 
     app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), decided)
@@ -239,7 +238,7 @@ def restore(app: Shell, managed: ManagedSpaces, name: str, title: str) -> None:
     app.writes.send(
         f"restore {title}",
         send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
-        said=f"Restored {title}.",
-        back=lambda _: undo,
-        then=lambda _: managed.came(name),
+        message=f"Restored {title}.",
+        make_undo=lambda _: undo,
+        on_success=lambda _: managed.came(name),
     )

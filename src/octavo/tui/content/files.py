@@ -22,8 +22,8 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
 from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.shell.exporting import save_file
-from octavo.tui.shell.file_facts import kind_of, pixels_of, size_in_words
+from octavo.tui.shell.file_dialogs import save_file
+from octavo.tui.shell.item_labels import file_kind, format_dimensions, format_size
 from octavo.tui.shell.list_view import ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
@@ -52,8 +52,8 @@ FILE: Commands[File] = Commands(
 FILES: Commands[FilesScreen] = Commands(
     "files",
     (
-        Command("sort", "S", "Sort", "Sort files", run=lambda _, view: view.choose_order("Sort files"), id="file.sort"),
-        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("sort", "S", "Sort", "Sort files", run=lambda _, view: view.choose_list_order("Sort files"), id="file.sort"),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -62,7 +62,7 @@ FILES: Commands[FilesScreen] = Commands(
 class FilesScreen(ListView[File]):
     """The files on the left, the pages that use the selected file on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "files"
     HELP = (
         "This view shows the files in this space and the pages that use the selected file. Press enter to go to the list of "
@@ -72,13 +72,13 @@ class FilesScreen(ListView[File]):
     CSS_PATH = "files.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("list.open", "file.save", "file.copy", "file.sort", "list.filter")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FILE, FILES)
-    ORDERS: ClassVar[Mapping[str, str]] = {
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {
         "name": "By name",
         "size": "Largest first",
         "kind": "By type",
         "used": "Least used first",
     }
-    KEPT_ORDER = "order of files"
+    ORDER_FACT = "order of files"
 
     def __init__(self, space: Space) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class FilesScreen(ListView[File]):
         files: RowList[File] = RowList(
             self._draw,
             key=lambda file: file.id,
-            search=lambda file: f"{file.name} {kind_of(file)}",
+            search=lambda file: f"{file.name} {file_kind(file)}",
             columns=(Column("NAME"), Column("TYPE", 12, drop_order=2), Column("SIZE", 9, right=True, drop_order=1), Column("USED", 5, right=True)),
             empty="This space has no files.",
             hint="Images and attachments on pages are listed here.",
@@ -110,7 +110,7 @@ class FilesScreen(ListView[File]):
         title = ChangingText("USED ON", classes="pane-title", id="uses-title")
         detail = Vertical(ChangingText("", id="about"), title, uses, id="detail")
         detail.visible = False
-        yield from self.list_beside(files, detail)
+        yield from self.list_with_preview(files, detail)
 
     def on_mount(self) -> None:
         self.rows.state.wait_for(f"the files in {self.space.title}")
@@ -123,7 +123,7 @@ class FilesScreen(ListView[File]):
 
     def _show_files(self, snapshot: Snapshot[ListPage[File]]) -> None:
         self._files = snapshot
-        self.draw_list()
+        self.redraw_list()
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         value = snapshot.value
@@ -131,47 +131,49 @@ class FilesScreen(ListView[File]):
             return
         if value.next is not None or value.unreadable:
             self._used = None  # the list is incomplete: no number is better than one that is too small
-            return self.draw_list()
+            return self.redraw_list()
         self._used = Counter()
         for link in value.items:
             if (target := link.target_reference) is not None and target.file is not None:
                 self._used[target.file.id] += len(link.location_references)
-        self.draw_list()
+        self.redraw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None:
             self._trails = trails(snapshot.value)
             self.uses.redraw()
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         snapshot, used = self._files, self._used or Counter()
         if snapshot.value is not None:
             orders = {
                 "name": lambda file: (fold(file.name),),
                 "size": lambda file: (-file.size, fold(file.name)),
-                "kind": lambda file: (kind_of(file).lower(), fold(file.name)),
+                "kind": lambda file: (file_kind(file).lower(), fold(file.name)),
                 "used": lambda file: (used[file.id], fold(file.name)),
             }
-            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.order]))
-        self.says(snapshot, "Files", f"the files in {self.space.title}")
+            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.list_order]))
+        self.show_response(snapshot, "Files", f"the files in {self.space.title}")
         self._draw_about()
         self._say_where()
 
     @on(LineList.FilterChanged, "#files")
     def _say_where(self) -> None:
         files = self._files.value.items if self._files.value else ()
-        total = size_in_words(sum(file.size for file in files)) if files else ""
+        total = format_size(sum(file.size for file in files)) if files else ""
         facts = " · ".join(
-            each for each in (self.ORDERS[self.order].lower(), total, self.rows.counts.summary if files else "") if each
+            each
+            for each in (self.LIST_ORDERS[self.list_order].lower(), total, self.rows.counts.summary if files else "")
+            if each
         )
-        self.status(f"{self.space.title} › Files", facts)
+        self.show_location(f"{self.space.title} › Files", facts)
 
     # Drawing
 
     def _draw(self, file: File) -> Row:
         used = "" if self._used is None else str(self._used[file.id] or "–")
         name = Content(file.name or "Unnamed")
-        return Row(cells=(name, Content.styled(kind_of(file), "$octavo-muted"), size_in_words(file.size), used))
+        return Row(cells=(name, Content.styled(file_kind(file), "$octavo-muted"), format_size(file.size), used))
 
     def _draw_use(self, place: Location) -> Row:
         page = place.page.id if place.page else ""
@@ -189,7 +191,7 @@ class FilesScreen(ListView[File]):
         if file is None:
             about.update("")
             return
-        facts = (kind_of(file), pixels_of(file), size_in_words(file.size))
+        facts = (file_kind(file), format_dimensions(file), format_size(file.size))
         about.update(
             Content("\n").join(
                 [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
-from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
+from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
@@ -38,7 +38,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
 
     def begin() -> None:
         offline.add(space)
-        pages = f"{plural(size.pages, 'page')} (about {megabytes(size.bytes)})"
+        pages = f"{plural(size.pages, 'page')} (about {format_megabytes(size.bytes)})"
         app.say(
             f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
         )
@@ -56,7 +56,7 @@ async def _ask_and_keep(app: Shell, space: Space) -> None:
         ConfirmDialog(
             f"Make {title} available offline?",
             verb="Download",
-            intro=f"Octavo will download {size.pages:,} pages (about {megabytes(size.bytes)}), their threads, and the open change requests.",
+            intro=f"Octavo will download {size.pages:,} pages (about {format_megabytes(size.bytes)}), their threads, and the open change requests.",
             after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
         ),
         decided,
@@ -68,7 +68,7 @@ def let_go(app: Shell, space_id: str) -> None:
     offline = app.session.offline
     if (kept := offline.get(space_id)) is not None:
         offline.remove(space_id)
-        app.say(f"Removed the offline copy of {kept.title} and freed {megabytes(kept.bytes)}.")
+        app.say(f"Removed the offline copy of {kept.title} and freed {format_megabytes(kept.bytes)}.")
 
 
 def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
@@ -82,7 +82,7 @@ def ask_to_let_go(app: Shell, kept: OfflineSpace) -> None:
     after = "Your drafts and queued changes will be kept."
     app.push_screen(
         ConfirmDialog(
-            f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{said_of(kept)}.", after=after
+            f"Remove the offline copy of {kept.title}?", verb="Remove", intro=f"{offline_summary(kept)}.", after=after
         ),
         decided,
     )
@@ -92,7 +92,9 @@ def show_kept(app: Shell) -> None:
     """List the spaces available offline. The chosen space is opened."""
     choices: list[Choice[str]] = []
     for kept in app.session.offline.all:
-        choices.append(Choice(kept.id, kept.title, detail=said_of(kept), right=mark_of(kept), group="SPACES"))
+        choices.append(
+            Choice(kept.id, kept.title, detail=offline_summary(kept), right=offline_mark(kept), group="SPACES")
+        )
     for kept in app.session.offline.all:
         choices += [
             Choice(kept.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {kept.title.upper()}")

@@ -21,7 +21,7 @@ from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
 from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.list_view import SECTIONS, ListView
+from octavo.tui.shell.list_view import TAB_COMMANDS, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -81,7 +81,7 @@ LINK: Commands[Place] = Commands(
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
     "links",
-    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),),
+    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),),
     find=lambda view: view,
 )
 
@@ -89,7 +89,7 @@ LINKS: Commands[LinksScreen] = Commands(
 class LinksScreen(ListView[Place]):
     """The links grouped by page on the left, the details of the selected link on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "links"
     HELP = (
         "This view shows the links in this space: broken links, links to the GitBook app, internal links, external links, and "
@@ -97,7 +97,7 @@ class LinksScreen(ListView[Place]):
         "or / to filter the links. Press esc to go back to the page."
     )
     CSS_PATH = "links.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
     def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
         """`page` is the id and title of the page one comes from; `begin` the section shown first."""
@@ -124,7 +124,7 @@ class LinksScreen(ListView[Place]):
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
         sections = tuple(Section(key, name) for key, name in names.items())
         detail = Vertical(ChangingText("", id="about"), id="detail")
-        yield from self.list_beside(rows, detail, sections=sections, begin=self._begin)
+        yield from self.list_with_preview(rows, detail, sections=sections, initial_tab=self._begin)
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
@@ -149,7 +149,7 @@ class LinksScreen(ListView[Place]):
             self._places[sort] += [
                 Place(each, sort, words, kind, address, is_part) for each in link.location_references
             ]
-        self.draw_list()
+        self.redraw_list()
 
     def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
         self._here = snapshot
@@ -157,15 +157,15 @@ class LinksScreen(ListView[Place]):
         self._places["here"] = [
             Place(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
-        self.draw_list()
+        self.redraw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
             self._tree, self._trails = snapshot.value, trails(snapshot.value)
             self._ground = LinkContext(snapshot.value, self.space.ref)
-            self.draw_list()
+            self.redraw_list()
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
             Section(each.key, each.name, len({place.key for place in self._places.get(each.key, ())}))
@@ -179,7 +179,7 @@ class LinksScreen(ListView[Place]):
             self.rows.state.empty = _NOTHING[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.state.show_unreadable(snapshot.value.unreadable)
-        self.says(snapshot, "Links", f"the links in {self.space.title}")
+        self.show_response(snapshot, "Links", f"the links in {self.space.title}")
         self._draw_about()
         self._say_where()
 
@@ -189,7 +189,7 @@ class LinksScreen(ListView[Place]):
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
         value = self._here.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
+        self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
 
@@ -271,7 +271,7 @@ class LinksScreen(ListView[Place]):
 
     @on(SectionTabs.Switched)
     def _other_section(self) -> None:
-        self.draw_list()
+        self.redraw_list()
         self.rows.go_to_first()
 
     @on(LineList.Opened, "#links")

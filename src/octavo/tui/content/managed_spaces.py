@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import why_no_permission
 
 if TYPE_CHECKING:
     from octavo.api.collections import Collection
@@ -40,7 +40,7 @@ class ManagedSpaces:
         """Return why your role does not let you do `deed` with the selected space or collection. None if it does."""
         if self.thing is None:
             return "No space is selected. Press ctrl+n to create a space."
-        return lacks_right((self.thing,), "admin", f"{deed} this {self.thing.object}", self.thing.object)
+        return why_no_permission((self.thing,), "admin", f"{deed} this {self.thing.object}", self.thing.object)
 
     def why_may_not_make(self) -> str | None:
         """Return why no space or collection can be created here. None if it can."""
@@ -56,7 +56,7 @@ class ManagedSpaces:
     def why_may_not_add_to(self, folder: Collection | None) -> str | None:
         """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
         if folder is None:
-            return lacks_right(
+            return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
             )
-        return lacks_right((folder,), "create", "add spaces or collections to this collection", "collection")
+        return why_no_permission((folder,), "create", "add spaces or collections to this collection", "collection")

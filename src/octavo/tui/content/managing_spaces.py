@@ -22,9 +22,8 @@ from octavo.tui.resources import filling
 from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import SPACES
-from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.text_widgets import Fact
@@ -124,9 +123,9 @@ def _duplicate(app: Shell, managed: ManagedSpaces, space: Space) -> None:
     app.writes.send(
         f"duplicate {title_of(space)}",
         send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
-        said=f"Duplicated {title_of(space)}.",
-        back=back,
-        then=lambda copy: managed.came(copy.id),
+        message=f"Duplicated {title_of(space)}.",
+        make_undo=back,
+        on_success=lambda copy: managed.came(copy.id),
     )
 
 
@@ -182,9 +181,9 @@ def _transfer(app: Shell, managed: ManagedSpaces, thing: Held, to: Organization)
         app.writes.send(
             f"move {name} to {to.title}",
             send_plain(live, _transferring(thing, to.id), f"Could not move {name}"),
-            said=f"Moved {name} to {to.title}.",
-            back=lambda _: undo,
-            then=lambda _: managed.left(thing.id),
+            message=f"Moved {name} to {to.title}.",
+            make_undo=lambda _: undo,
+            on_success=lambda _: managed.left(thing.id),
         )
 
     facts = [
@@ -223,12 +222,12 @@ def _import(app: Shell, space: Space) -> None:
     if space.edit_mode != "locked":
         _fill_import(app, space, space.ref, title_of(space), None)
     else:
-        app.background(target_request.choose(app, space.ref, "Import pages", partial(_import_into, app, space)))
+        app.background(target_request.choose_target(app, space.ref, "Import pages", partial(_import_into, app, space)))
 
 
 async def _import_into(app: Shell, space: Space, into: TargetRequest) -> None:
-    with meanwhile(app, f"Opening {into.title}…"):
-        change_request = await target_request.started(app, into)
+    with show_progress(app, f"Opening {into.title}…"):
+        change_request = await target_request.ensure_started(app, into)
     if change_request is not None:
         named = replace(into, change_request=change_request)
         _fill_import(app, space, change_request.ref(space.ref), named.title, named)
@@ -250,10 +249,10 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
         missed = f" {plural(left, 'page')} could not be read." if left > 0 else ""
         app.say(f"{said}.{missed}", tone="care" if left > 0 else "done")
         if into is not None and into.change_request is not None:
-            target_request.wrote(app, space.ref, into.change_request)
+            target_request.record_edit(app, space.ref, into.change_request)
             app.go(ToChangeRequest(into.change_request.ref(space.ref), into.change_request))
         else:
-            app.writes.is_final(
+            app.writes.forbid_undo(
                 "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
             )
             app.background(_open_imported(app, space, pages_before))
@@ -285,7 +284,7 @@ async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
             page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
         except ApiError:
             page = None  # the space says so
-    if not app.ending:
+    if not app.is_ending:
         app.go(ToPage(space.id, page))
 
 
@@ -298,7 +297,7 @@ def _git_info(app: Shell, space: Space) -> None:
 
 async def _show_git_info(app: Shell, space: Space) -> None:
     try:
-        with meanwhile(app, f"Loading Git Sync for {title_of(space)}…"):
+        with show_progress(app, f"Loading Git Sync for {title_of(space)}…"):
             git = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
     except NotFound:
         app.say(f"{title_of(space)} is not connected to a Git repository.")

@@ -90,7 +90,7 @@ def _move(app: Shell, managed: ManagedSpaces, thing: Held, place: SpacePlace, sa
     doing, op = f"move {title_of(thing)}", space_places.move(thing, place)
     edit = _list_of(managed, thing), lambda page: space_places.moved(page, thing, place)
     sending = send_plain(app.session.live, op, f"Could not {doing}", edit)
-    app.writes.send(doing, sending, said=said, back=lambda _: back, is_shown=True)
+    app.writes.send(doing, sending, message=said, make_undo=lambda _: back, is_visible=True)
 
 
 def _list_of(managed: ManagedSpaces, thing: Space | Collection) -> Operation[Any]:

@@ -32,7 +32,7 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
+from octavo.tui.shell.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
@@ -71,7 +71,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
                 applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -80,7 +80,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 class PageHistoryScreen(View):
     """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "page history"
     HELP = (
         "This view shows the revisions that changed this page, newest first. Press enter to read the page as it was in the "
@@ -179,7 +179,7 @@ class PageHistoryScreen(View):
         self.rows.state.empty = f"No changes to this page{checked}."
         self.rows.state.hint = "" if whole else "Press m to load older revisions."
         facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
-        self.status(
+        self.show_location(
             f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)
         )
 
@@ -216,7 +216,7 @@ class PageHistoryScreen(View):
     async def _read(self, version: Version) -> None:
         view = self.query_one("#page", PageView)
         try:
-            page = await page_there(self.live, page_to_read(version.at, self.page_id))
+            page = await find_page(self.live, get_page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
@@ -238,13 +238,13 @@ class PageHistoryScreen(View):
             view.clear()
             view.state.fail("Could not load this revision", str(error))
             return
-        compared = await asyncio.to_thread(compare, *map(text_of, pages))
+        compared = await asyncio.to_thread(compare, *map(page_markdown, pages))
         title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
         view.show(compared, title=title, key=f"{side} {version.revision}")
         self._say_where()
 
     async def _as_written(self, at: ContentRef | None) -> Page | None:
-        return await page_there(self.live, page_as_written(at, self.page_id)) if at is not None else None
+        return await find_page(self.live, get_page_source(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
         version, banner = self.rows.item, self.query_one("#banner", Static)
@@ -294,7 +294,7 @@ class PageHistoryScreen(View):
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
                 places = [version.at, self.space.ref if self._side == "now" else version.before]
-                pages = [page_to_read(place, self.page_id) for place in places if place is not None]
+                pages = [get_page_to_read(place, self.page_id) for place in places if place is not None]
                 sources = view.contents.sources
                 shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
@@ -350,11 +350,11 @@ class PageHistoryScreen(View):
         if self._walk is not None and not self._walking:
             self.run_worker(self._look(self._walk), exclusive=True, group="walk")
 
-    def ask_again(self) -> None:
-        super().ask_again()
+    def refresh_data(self) -> None:
+        super().refresh_data()
         if not self._walking:
             self._walk = RevisionWalk(self.live, self.space, self.page_id)
             self.look_further()
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.focus_if(self.rows, condition=self.view.has_focus)

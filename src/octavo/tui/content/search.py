@@ -121,18 +121,18 @@ def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
     hit = view.rows.item
     if hit is None:
         return "Select a result first."
-    if not hit.address or app.session.is_here:
-        from octavo.tui.shell.outside import said_without_address
+    if not hit.address or app.session.is_embedded:
+        from octavo.tui.shell.external_links import missing_link_reason
 
-        return said_without_address(app, hit.kind)
+        return missing_link_reason(app, hit.kind)
     return None
 
 
 def _open_outside(app: Shell, view: SearchScreen) -> None:
-    from octavo.tui.shell.outside import open_outside
+    from octavo.tui.shell.external_links import confirm_link
 
     if (hit := view.rows.item) is not None:
-        open_outside(app, hit.address)
+        confirm_link(app, hit.address)
 
 
 SEARCH: Commands[SearchScreen] = Commands(
@@ -159,7 +159,7 @@ class SearchScreen(Dialog[None]):
         PurePath(__file__).with_name("search.tcss"),
     ]
     CONTEXT: ClassVar[str] = "search"
-    IS_STOP: ClassVar[bool] = True
+    IN_HISTORY: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "
         "between the space that you opened last and all spaces. Results from this computer appear first and are also available "
@@ -291,7 +291,7 @@ class SearchScreen(Dialog[None]):
             self.shell.background(self._find_here())
 
     async def _find_here(self) -> None:
-        known = self.shell.session.index
+        known = self.shell.session.search_index
         try:
             while not is_being_removed(self) and self.words:
                 self._look_again = False
@@ -322,7 +322,7 @@ class SearchScreen(Dialog[None]):
 
     async def _titles_of(self, space: str) -> PageTitles:
         if space not in self._titles:
-            pages = await self.shell.session.index.pages(space)
+            pages = await self.shell.session.search_index.pages(space)
             self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)  # spaces may have 50 000 pages
         return self._titles[space]
 
@@ -420,7 +420,7 @@ class SearchScreen(Dialog[None]):
 
     def _said_without_server(self, error: ApiError) -> str:
         """Return why the server was not searched, and what was searched instead."""
-        notice = self.shell.session.index.notice
+        notice = self.shell.session.search_index.notice
         known = self._known
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
         said = ", ".join(plural(count, one, many) for count, one, many in counts if count)

@@ -15,7 +15,7 @@ from octavo.api.content import Page
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.shell.left_unsent import beside
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, short_age
@@ -167,12 +167,12 @@ class SidePanel(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = cast("Shell", self.app).workspace.on_its_way(thread.id) or short_age(thread.posted_at)
+        age = cast("Shell", self.app).workspace.send_status(thread.id) or short_age(thread.posted_at)
         said = plain_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
-            right=beside(self._unsent(thread), f"{age}{replies}"),
+            right=with_unsent_mark(self._unsent(thread), f"{age}{replies}"),
             second_line=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,

@@ -20,8 +20,8 @@ from octavo.tui.reader.link_names import name_targets
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.shell.page_queries import page_to_read
-from octavo.tui.shell.tree_rows import neighbour, open_counts
+from octavo.tui.shell.page_queries import get_page_to_read
+from octavo.tui.shell.tree_rows import adjacent_page, open_thread_counts
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.tree import Tree
 
@@ -106,7 +106,7 @@ class SpaceReading:
         """Remember the page on show, for one goes on to another."""
         here = self.here
         if here is not None and here.page != to_page:
-            self.shell.trail.leave(opened=False)
+            self.shell.history.record(is_opened=False)
 
     def show_again(self, visit: Visit) -> None:
         """Show a page as one left it."""
@@ -133,7 +133,7 @@ class SpaceReading:
         unsent = "unsent draft (press e to continue)" if here in self.target.unsent else ""
         is_open = self.page is not None and here == self.page.id
         facts = (unsent, (self._troubles.get("page") or self.view.facts) if is_open else "")
-        self._screen.status(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
+        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
 
     # Spaces
 
@@ -183,7 +183,7 @@ class SpaceReading:
             return
         self.pages = snapshot.value
         self.draw_pages()
-        self.target.look_for_unsent()
+        self.target.refresh_drafts()
         name_targets(self)
         if self.page is None:
             wanted = self._wanted()
@@ -215,14 +215,14 @@ class SpaceReading:
                 page: [UnsentText("page", None)] for page in self.target.unsent
             }  # an editor may have left it behind
             unsent = {**left, **self.threads.unsent_by_page()}
-            self.nav.show_pages(self.pages, open_counts(self.threads.all), unsent)
+            self.nav.show_pages(self.pages, open_thread_counts(self.threads.all), unsent)
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if trouble := self._troubles.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", trouble)
 
     def show_unsent(self) -> None:
         """Mark what is not sent now, where that is something else than what is marked."""
-        self.target.look_for_unsent()
+        self.target.refresh_drafts()
         if self._drawn_with is not self.shell.workspace.unsent.index:
             self.draw_pages()
             self.threads.draw()
@@ -260,8 +260,8 @@ class SpaceReading:
         self.history.keep()
         self.page, self._anchor, self._wanted_standing = page, anchor, standing
         self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
-        op = page_to_read(self.space.ref, page.id)
-        if self._screen.subscriptions.op("page") == op:
+        op = get_page_to_read(self.space.ref, page.id)
+        if self._screen.subscriptions.operation("page") == op:
             self.go_to_anchor()
         else:
             self._troubles.pop("page", None)
@@ -292,7 +292,7 @@ class SpaceReading:
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_anchor()
-            self.shell.page_shown(self._screen)
+            self.shell.note_page_shown(self._screen)
         elif snapshot.error is not None:
             self._clear_view()
             self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
@@ -309,6 +309,6 @@ class SpaceReading:
 
     def go_on(self, step: int, *, from_top: bool = False) -> None:
         """Open the page so many steps on in the tree."""
-        if self.pages is not None and (page := neighbour(self.pages, self.page, step)) is not None:
+        if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
             self.open_page(page.id, from_top=from_top)
             self.pages_tree.select_hidden(page.id)

@@ -16,7 +16,7 @@ from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.reader.link_names import ShowsPage
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.tree_rows import under
+from octavo.tui.shell.tree_rows import threads_in_block
 
 
 class ReadsPage(ShowsPage, Protocol):
@@ -133,7 +133,7 @@ class SpaceThreads:
         return tuple(sorted(here, key=lambda each: not each.is_open))
 
     def threads_on(self, block: Block) -> list[Comment]:
-        return under(block, self._hanging.likely(self.known_threads)) if self._screen.is_in_view else []
+        return threads_in_block(block, self._hanging.likely(self.known_threads)) if self._screen.is_in_view else []
 
     @property
     def pane(self) -> PageView:

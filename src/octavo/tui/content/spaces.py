@@ -9,7 +9,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.tui.content.managed_spaces import ManagedSpaces
 from octavo.tui.content.space_reading import SpaceReading
-from octavo.tui.shell.kept_words import mark_of
+from octavo.tui.shell.item_labels import offline_mark
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
 
@@ -93,7 +93,7 @@ class Spaces:
         """List them as they are now, and open the one that was read last."""
         reading, workspace = self._reading, self._reading.shell.workspace
         snapshot = workspace.spaces
-        if self._screen.show_nowhere(reading.nav.spaces, "spaces"):
+        if self._screen.show_no_organization(reading.nav.spaces, "spaces"):
             return
         if snapshot.value is None:
             reading.nav.spaces.state.wait_for("spaces")
@@ -121,7 +121,7 @@ class Spaces:
     @property
     def _words_of_kept(self) -> dict[str, str]:
         shell = self._reading.shell
-        return {each.id: mark_of(each) for each in shell.session.offline.all} if shell.has_session else {}
+        return {each.id: offline_mark(each) for each in shell.session.offline.all} if shell.has_session else {}
 
     def look_at_kept(self) -> None:
         """Show how far keeping spaces for offline got, if that changed."""

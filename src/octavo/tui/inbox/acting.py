@@ -62,7 +62,7 @@ def mark_done(app: Shell, about: Rows) -> None:
     change = _marking(
         about, rows, f"mark {_them(rows)} as done", lambda: about.marks.mark_done(*rows), "Moved back to the inbox."
     )
-    app.writes.change(change, said=f"Marked {_them(rows)} as done until something new happens")
+    app.writes.change(change, message=f"Marked {_them(rows)} as done until something new happens")
 
 
 def snooze(app: Shell, about: Rows) -> None:
@@ -101,7 +101,7 @@ def _put_off(app: Shell, about: Rows, until: datetime | None) -> None:
     asleep = _marking(
         about, rows, f"snooze {_them(rows)}", lambda: about.marks.snooze(*rows, until=until), "Moved back to the inbox."
     )
-    app.writes.change(asleep, said=said)
+    app.writes.change(asleep, message=said)
 
 
 def _put_back(app: Shell, about: Rows) -> None:
@@ -112,17 +112,17 @@ def _put_back(app: Shell, about: Rows) -> None:
 
     async def back() -> None:
         await marks.restore(*keys)
-        feed.look_again()
+        feed.regroup()
 
     async def again() -> None:
         for row, until in sorted_before.snoozed:
             await marks.snooze(row, until=until)
         await marks.mark_done(*sorted_before.done)
-        feed.look_again()
+        feed.regroup()
 
     said = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
     app.writes.change(
-        LocalChange(f"move {_them(about.rows)} back to the inbox", back, again, "Removed from the inbox."), said=said
+        LocalChange(f"move {_them(about.rows)} back to the inbox", back, again, "Removed from the inbox."), message=said
     )
 
 
@@ -133,13 +133,13 @@ def _marking(
 
     async def do() -> None:
         await mark()  # type: ignore[misc]  # what it returns is awaited
-        feed.look_again()
+        feed.regroup()
 
     async def back() -> None:
         await marks.restore(*(row.key for row in rows))
         if rows:
             about.came_back(rows[0])
-        feed.look_again()
+        feed.regroup()
 
     return LocalChange(doing, do, back, said_back)
 
@@ -166,7 +166,7 @@ def unread(app: Shell, about: Rows) -> None:
             await about.marks.mark_unread(*about.rows)
         except NotSaved as error:
             app.say(f"Could not mark {_them(about.rows)} as unread: {error}", tone="failed")
-        about.feed.look_again()
+        about.feed.regroup()
 
     app.background(say())
 
@@ -264,4 +264,4 @@ class Reading:
             await self._feed.marks.mark_read(row)
         except NotSaved:
             return  # it is shown as unread, which it is for the next run
-        self._feed.look_again()
+        self._feed.regroup()

@@ -31,9 +31,9 @@ from octavo.tui.review.request_actions import CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_summary import ASK_AFTER
 from octavo.tui.review.status_loader import RequestStatuses
-from octavo.tui.shell.addresses import ADDRESS
 from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
+from octavo.tui.shell.link_commands import LINK_COMMANDS
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
@@ -62,7 +62,7 @@ _NOTHING = "Nothing needs your attention."
 
 
 def _of_rows(view: InboxScreen) -> acting.Rows | None:
-    rows = tuple(view.ticked) or ((view.rows.item,) if view.rows.item is not None else ())
+    rows = tuple(view.selected_rows) or ((view.rows.item,) if view.rows.item is not None else ())
     if not rows or view.feed.marks is None:
         return None
     away = view.sections.current in ("snoozed", "done")
@@ -76,14 +76,14 @@ def _of_rows(view: InboxScreen) -> acting.Rows | None:
 def _why_no_thread(view: InboxScreen) -> str:
     return (
         "None of the selected items is a thread. Press esc to clear the selection."
-        if view.ticked
+        if view.selected_rows
         else "Select a thread first."
     )
 
 
 def _open_threads(view: InboxScreen, row: InboxRow) -> int:
     about = view.feed.change_request(row)
-    return view.shell.workspace.open_threads(about) if about is not None else 0
+    return view.shell.workspace.open_thread_count(about) if about is not None else 0
 
 
 def _read_on(view: InboxScreen, step: int) -> None:
@@ -93,7 +93,7 @@ def _read_on(view: InboxScreen, step: int) -> None:
 
 def _choose_only(_: Shell, view: InboxScreen) -> None:
     rows = view.of_tab(view.sections.current)
-    offered = sections.offered(rows, view.narrowing.by, view.marked.unread, view.space_title)
+    offered = sections.offered(rows, view.narrowing.filters, view.marked.unread, view.space_title)
     more = [(each, plural(left, "item")) for each, left in offered]
     save = partial(_save_filter, view) if _narrowed(view) else None
     view.narrowing.choose("Filter by…", more, save)
@@ -104,18 +104,18 @@ def _narrowed(view: InboxScreen) -> bool:
     tab = view.sections.current
     if tab in ("snoozed", "done") or tab.startswith("own "):
         return False
-    return bool(view.narrowing.by or view.rows.query_text or tab in GROUPS)
+    return bool(view.narrowing.filters or view.rows.query_text or tab in GROUPS)
 
 
 def _save_filter(view: InboxScreen) -> None:
     """Copy the lines that make a tab of what the list is narrowed by: nobody but the person writes their settings."""
     from octavo.tui.inbox.filter_settings import lines_of  # few do
-    from octavo.tui.shell.exporting import short_path
+    from octavo.tui.shell.file_dialogs import short_path
 
     reasons = GROUPS[view.sections.current][1] if view.sections.current in GROUPS else ()
     settings = view.shell.settings
     taken = [each.name for each in settings.inbox_filters]
-    lines, left_out = lines_of(view.narrowing.by, view.rows.query_text.strip(), reasons, taken)
+    lines, left_out = lines_of(view.narrowing.filters, view.rows.query_text.strip(), reasons, taken)
     names = " and ".join(left_out)
     if not lines:
         view.shell.explain(
@@ -157,7 +157,7 @@ INBOX: Commands[InboxScreen] = Commands(
         Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_only, shown=False),
         Command("order", "S", "Sort", "Sort items", shown=False,
-                run=lambda _, view: view.choose_order("Sort the inbox")),
+                run=lambda _, view: view.choose_list_order("Sort the inbox")),
         Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
     ),
     find=lambda view: view,
@@ -168,10 +168,10 @@ INBOX: Commands[InboxScreen] = Commands(
 class InboxScreen(ListView[InboxRow]):
     """Two-line rows on the left, each with its reason; what the one under the cursor is about on the right."""
 
-    VIEW = "inbox"
+    MODE = "inbox"
     CONTEXT = "inbox"
-    ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
-    KEPT_ORDER = "order of the inbox"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = sections.ORDERS
+    ORDER_FACT = "order of the inbox"
     HELP = (
         "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
         "mark the item as done, or w to snooze it. Press esc to go back to the list."
@@ -183,9 +183,11 @@ class InboxScreen(ListView[InboxRow]):
         .with_changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
         .for_target(lambda view: view.thread_target, no_target=_why_no_thread),
         CHANGE.only("approve", "ask", "merge", "held", "update", "comment"),
-        ADDRESS.for_target(lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)),
-        PANES,
-        SECTIONS,
+        LINK_COMMANDS.for_target(
+            lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)
+        ),
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
         INBOX,
     )
 
@@ -195,7 +197,7 @@ class InboxScreen(ListView[InboxRow]):
         super().__init__()
         self.marked = MarkedRows()
         """The rows by what was done with them."""
-        self.narrowing: Narrowing[RowFilter] = Narrowing(self, self.draw_list)
+        self.narrowing: ActiveFilters[RowFilter] = ActiveFilters(self, self.redraw_list)
         self.standings = RequestStatuses(self, self._stands_otherwise)
         self._drawing = RowDrawing(partial(_open_threads, self))
         self._resting: Timer | None = None
@@ -221,7 +223,7 @@ class InboxScreen(ListView[InboxRow]):
         own = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
         tabs = (Section("all", "To do"), *(Section(key, name) for key, (name, _) in GROUPS.items()), *own)
         self.row_preview = RowPreview(self.standings.of, id="preview")
-        yield from self.list_beside(
+        yield from self.list_with_preview(
             rows, self.row_preview, sections=(*tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
         )
 
@@ -231,20 +233,20 @@ class InboxScreen(ListView[InboxRow]):
         self.feed.changed.subscribe(self, lambda _: self._show())
         self.set_interval(_AGE_EVERY, self._time_passed)
         self.set_class(self.app.size.width < 100 and self.app.size.height < _LEAST_LINES_FOR_PREVIEW, "-no-preview")
-        self.feed.begin()
-        self.subscriptions.rest_on(*self.feed.lists)
+        self.feed.start()
+        self.subscriptions.depend_on(*self.feed.list_operations)
         self._show()
         self.rows.focus()
 
     def _enter(self, organization: Organization) -> None:
-        self.narrowing.by = ()
+        self.narrowing.filters = ()
         self.standings.forget()
-        self.subscriptions.rest_on(*self.feed.lists)
+        self.subscriptions.depend_on(*self.feed.list_operations)
         self._show()
 
     def _time_passed(self) -> None:
         if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked.snoozed):
-            self.feed.look_again()
+            self.feed.regroup()
         self._say_where()
 
     # The list
@@ -262,17 +264,17 @@ class InboxScreen(ListView[InboxRow]):
         self.sections.sections = tuple(
             Section(each.key, each.name, len(self.of_tab(each.key))) for each in self.sections.sections
         )
-        self.draw_list()
+        self.redraw_list()
 
     @on(SectionTabs.Switched)
-    def draw_list(self) -> None:
-        if self.show_nowhere(self.rows, "the inbox"):
+    def redraw_list(self) -> None:
+        if self.show_no_organization(self.rows, "the inbox"):
             self.row_preview.show(self.rows.item)
             return
         of_tab = self.of_tab(self.sections.current)
-        shown = sections.ordered(sections.narrowed(of_tab, self.narrowing.by), self.order, self.space_title)
-        self._drawing.headings = sections.headings(shown, self.order, self.space_title)
-        self._drawing.order = self.order
+        shown = sections.ordered(sections.narrowed(of_tab, self.narrowing.filters), self.list_order, self.space_title)
+        self._drawing.headings = sections.headings(shown, self.list_order, self.space_title)
+        self._drawing.order = self.list_order
         self._say_what_is_empty()
         is_at_top = self.snapshot.is_first and self.rows.cursor == 0
         self.rows.show(shown)
@@ -292,7 +294,7 @@ class InboxScreen(ListView[InboxRow]):
             self.rows.state.wait_for("the inbox")
         self._say_where()
         self.row_preview.show(self.rows.item)
-        self.shell.page_shown(self)
+        self.shell.note_page_shown(self)
 
     def of_tab(self, tab: str) -> Sequence[InboxRow]:
         """The rows of a tab, in the order of the inbox."""
@@ -305,9 +307,9 @@ class InboxScreen(ListView[InboxRow]):
         """Why there is nothing in the list, as far as that is known."""
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
-        is_quiet = not (self.narrowing.by or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
+        is_quiet = not (self.narrowing.filters or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
         state.empty, state.hint, state.custom_lines = _NOTHING, "", None
-        if self.narrowing.by:
+        if self.narrowing.filters:
             state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
             state.hint = "Press esc to clear the filter."
         elif tab in ("snoozed", "done"):
@@ -350,19 +352,19 @@ class InboxScreen(ListView[InboxRow]):
     @on(LineList.FilterChanged, "#inbox")
     def _say_where(self) -> None:
         if self.shell.workspace.organization is None:
-            self.status("Inbox")
+            self.show_location("Inbox")
             return
         snapshot = self.snapshot
         tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
-        said = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.ORDERS[self.order]]
-        if self.ticked:
-            said.append(f"{len(self.ticked)} selected")
+        said = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
+        if self.selected_rows:
+            said.append(f"{len(self.selected_rows)} selected")
         facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
         if (as_of := self.feed.as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
         if snapshot.unknown.words and not snapshot.is_loading:
             facts.insert(0, snapshot.unknown.words)
-        self.status(" · ".join(said), " · ".join(filter(None, facts)))
+        self.show_location(" · ".join(said), " · ".join(filter(None, facts)))
         self.refresh_bindings()
 
     # What the keys are about
@@ -375,7 +377,7 @@ class InboxScreen(ListView[InboxRow]):
     @property
     def request_at_hand(self) -> RequestAtHand | None:
         """The change request under the cursor, and those that are ticked."""
-        requests = [each for row in self.ticked if (each := self.feed.change_request(row)) is not None]
+        requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
         about = self.feed.change_request(self.rows.item)
         if about is None:
             return None
@@ -387,10 +389,10 @@ class InboxScreen(ListView[InboxRow]):
         """The thread under the cursor, or those that are ticked."""
         ticked = [
             Thread(comment, row.target.at, self.space_title(row.space_id))
-            for row in self.ticked
+            for row in self.selected_rows
             if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
         ]
-        if self.ticked:
+        if self.selected_rows:
             untick = self.rows.selection.clear
             first = ticked[0] if ticked else None
             return ThreadTarget(first.at, first.comment, first.comment, tuple(ticked), untick) if first else None
@@ -404,7 +406,7 @@ class InboxScreen(ListView[InboxRow]):
         return ThreadTarget(row.target.at, comment, comment)
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         row = self.rows.item
         if row is None:
             return ()
@@ -459,7 +461,7 @@ class InboxScreen(ListView[InboxRow]):
     def is_as_at_start(self) -> bool:
         """Whether it shows nothing that a start would not show."""
         covered = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
-        return self.sections.current == "all" and not (covered or self.narrowing.by or self.preview.has_focus)
+        return self.sections.current == "all" and not (covered or self.narrowing.filters or self.preview.has_focus)
 
     def keep_place(self) -> None:
         """There is nothing to remember: a start begins at the top."""
@@ -471,9 +473,9 @@ class InboxScreen(ListView[InboxRow]):
             self.wanted = None
             self.rows.go_to(key)
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         self.standings.ask_again()
-        super().ask_again()
+        super().refresh_data()
         self.row_preview.thread.ask_again()
         if self.feed.loader is not None:
             if self.feed.marks is not None:
@@ -482,6 +484,6 @@ class InboxScreen(ListView[InboxRow]):
 
     def back_to_list(self) -> None:
         """Go to the list; from there show all rows again."""
-        if self.rows.has_focus and self.narrowing.by:
-            self.narrowing.set()
+        if self.rows.has_focus and self.narrowing.filters:
+            self.narrowing.replace()
         self.rows.focus()

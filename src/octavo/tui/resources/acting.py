@@ -16,7 +16,7 @@ from octavo.tui.resources.exports import FORMATS
 from octavo.tui.resources.references import listed_for
 from octavo.tui.resources.resource import Action, Column, Known, Names, Resource
 from octavo.tui.resources.table import Table
-from octavo.tui.shell.permissions import has_right, lacks_right
+from octavo.tui.shell.permissions import has_permission, why_no_permission
 from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
@@ -57,7 +57,7 @@ class AtHand:
 
     def why_may_not(self, app: Shell, right: str, deed: str) -> str | None:
         """Why what takes a right cannot be done, in a sentence."""
-        return lacks_right(self._owners(app), right, f"{deed} {self.resource.many}", self.resource.one)
+        return why_no_permission(self._owners(app), right, f"{deed} {self.resource.many}", self.resource.one)
 
     def _owners(self, app: Shell) -> Sequence[Any]:
         """What says what one may do with each of them. None: that is not known yet."""
@@ -125,8 +125,8 @@ def _delete(app: Shell, at: AtHand) -> None:
         app.writes.send(
             title,
             writing.delete(live, resource, at.known, things),
-            said=f"{done[:1].upper()}{done[1:]} {at.called}{whence}.",
-            back=None if back is None else lambda _: back,
+            message=f"{done[:1].upper()}{done[1:]} {at.called}{whence}.",
+            make_undo=None if back is None else lambda _: back,
         )
 
     app.push_screen(
@@ -205,7 +205,7 @@ def _why_not_created(app: Shell, place: Place) -> str | None:
         return resource.elsewhere or f"The server's API has no way to create {resource.many}."
     if resource.create is not None and (why := _why_not_there(app, resource.create, place.inside)):
         return why
-    lacks = lacks_right((place.inside,), resource.rights.create, f"create {resource.many}", resource.one)
+    lacks = why_no_permission((place.inside,), resource.rights.create, f"create {resource.many}", resource.one)
     return lacks and (None if _may_be_made_in_one(app, place) else lacks)
 
 
@@ -213,7 +213,7 @@ def _may_be_made_in_one(app: Shell, place: Place) -> bool:
     """Whether one may make it in a space or collection, if not where it is listed. What is not known the server says."""
     for name, right in place.resource.rights.places.items():
         found = listed_for(app, place.known, place.resource.references, name)
-        if found is None or any(has_right(each, right) for each in found):
+        if found is None or any(has_permission(each, right) for each in found):
             return True
     return False
 
@@ -286,8 +286,8 @@ def _confirm_action(app: Shell, at: AtHand, action: Action[Any]) -> None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
                 writing.act(live, action, resource, known, thing),
-                said=f"{title} {action.done}.",
-                back=None if action.back is None else lambda _: undo,
+                message=f"{title} {action.done}.",
+                make_undo=None if action.back is None else lambda _: undo,
             )
 
     app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
@@ -309,17 +309,17 @@ def _why_no_address(app: Shell, at: AtHand) -> str | None:
 
 
 def _why_not_opened(app: Shell, at: AtHand) -> str | None:
-    if app.session.is_here:
-        from octavo.tui.shell.outside import said_without_address
+    if app.session.is_embedded:
+        from octavo.tui.shell.external_links import missing_link_reason
 
-        return said_without_address(app, at.resource.one)
+        return missing_link_reason(app, at.resource.one)
     return _why_no_address(app, at)
 
 
 def _open(app: Shell, at: AtHand) -> None:
-    from octavo.tui.shell.outside import open_outside
+    from octavo.tui.shell.external_links import confirm_link
 
-    open_outside(app, _address(at))
+    confirm_link(app, _address(at))
 
 
 def _copy(app: Shell, at: AtHand) -> None:
@@ -416,7 +416,7 @@ def choose_columns(app: Shell, table: Table, changed: Callable[[], None], now: C
 
 def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> None:
     """Ask as what, and where to, some things are to be saved."""
-    from octavo.tui.shell.exporting import Export, ask_where, slug
+    from octavo.tui.shell.file_dialogs import Export, ask_for_path, slug
     from octavo.tui.widgets.chooser import Choice
     from octavo.tui.widgets.picker import Picker
 
@@ -429,7 +429,7 @@ def export(app: Shell, table: Table, things: Sequence[Any], names: Names) -> Non
 
     def chosen(ending: str | None) -> None:
         if ending is not None:
-            ask_where(app, Export(what, f"{slug(resource.many)}.{ending}", partial(content, ending)))
+            ask_for_path(app, Export(what, f"{slug(resource.many)}.{ending}", partial(content, ending)))
 
     details = {
         "json": "all fields",

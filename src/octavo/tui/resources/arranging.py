@@ -15,7 +15,7 @@ from octavo.data.writes.direct import send_plain
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import Known, Resource
 from octavo.tui.resources.site_tree import Holder, Movable, Standing, title_of
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import why_no_permission
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -39,7 +39,7 @@ class Arranged:
         """Why the part cannot be moved anywhere, in a sentence."""
         if self.part is None:
             return "Select a section, section group, or space first."
-        return lacks_right((self.site,), "edit", "move content on this site", "site")
+        return why_no_permission((self.site,), "edit", "move content on this site", "site")
 
     def why_no_step(self, step: Literal[-1, 1]) -> str | None:
         """Why the part cannot change places with its neighbour, in a sentence."""
@@ -140,7 +140,7 @@ def _move(app: Shell, here: Arranged, structure: SiteStructure, part: Movable, p
     if before is None:
         final = f"You cannot undo this move by pressing u because {name} was the only item in its section or group."
         sending = send_plain(app.session.live, sort, f"Could not move {name}", shown)
-        app.writes.send(f"move {name}", sending, said=said, final=final, is_shown=True)
+        app.writes.send(f"move {name}", sending, message=said, no_undo_reason=final, is_visible=True)
         return
     back = site_structure.Sort(at=here.at, item=item, position=before)
     _write(app, f"move {name}", sort, shown, said=said, back=back, said_back=f"Moved {name} back.")
@@ -154,7 +154,7 @@ def _write(
     undone = partial(send_plain, app.session.live, back, f"Could not undo “{doing}”")
     undo = DirectUndo(f"undo “{doing}”", undone, said_back)
     sending = send_plain(app.session.live, op, f"Could not {doing}", *edits)
-    app.writes.send(doing, sending, said=said, back=lambda _: undo, is_shown=True)
+    app.writes.send(doing, sending, message=said, make_undo=lambda _: undo, is_visible=True)
 
 
 # Where visitors begin
@@ -173,7 +173,9 @@ def make_default(app: Shell, at: AtHand) -> None:
     op = beginning(where, part)
     if before is None:
         doing = f"set {name} as default"
-        app.writes.send(doing, send_plain(app.session.live, op, f"Could not {doing}", edit), said=said, is_shown=True)
+        app.writes.send(
+            doing, send_plain(app.session.live, op, f"Could not {doing}", edit), message=said, is_visible=True
+        )
     else:
         back = beginning(where, before)
         said_back = f"Restored {title_of(before)} as the default."

@@ -24,8 +24,8 @@ from octavo.tui.resources.details import Details
 from octavo.tui.resources.resource import UNNAMED, Known, Resource, listed, names_in
 from octavo.tui.resources.table import Table
 from octavo.tui.resources.telling import Telling
-from octavo.tui.shell.info import show_info
-from octavo.tui.shell.list_view import PANES, ListView, Preview
+from octavo.tui.shell.item_info import show_info
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, ListView, Preview
 from octavo.tui.shell.routes import Route, ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import is_covered
@@ -89,7 +89,7 @@ def _read_on(view: BrowserScreen, step: int) -> None:
 
 
 def _export(app: Shell, view: BrowserScreen) -> None:
-    acting.export(app, view.table, view.ticked or tuple(view.rows.items), view.name_of)
+    acting.export(app, view.table, view.selected_rows or tuple(view.rows.items), view.name_of)
 
 
 def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
@@ -116,7 +116,7 @@ def at_hand(view: BrowserScreen) -> acting.AtHand | None:
     """What is ticked, else what the cursor is on."""
     if not view.levels or view.rows.item is None or is_covered(view, view.rows):
         return None
-    return view.level.at_hand(*(view.ticked or (view.rows.item,)), untick=view.rows.selection.clear)
+    return view.level.at_hand(*(view.selected_rows or (view.rows.item,)), untick=view.rows.selection.clear)
 
 
 def place(view: BrowserScreen) -> acting.Place | None:
@@ -154,9 +154,9 @@ BROWSER: Commands[BrowserScreen] = Commands(
         Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
                 run=_go_through_kinds(1), why_not=_why_one_kind),
         Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
-                run=lambda _, view: acting.choose_order(view.shell, view.table, view.draw_list), why_not=_why_no_order),
+                run=lambda _, view: acting.choose_order(view.shell, view.table, view.redraw_list), why_not=_why_no_order),
         Command("columns", "F", "Columns", "Show or hide columns",
-                run=lambda _, view: acting.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
+                run=lambda _, view: acting.choose_columns(view.shell, view.table, view.redraw_list), why_not=_why_no_table),
         Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
                 run=_export, why_not=_why_nothing_to_export),
         Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
@@ -199,7 +199,7 @@ class BrowserScreen(ListView[Any]):
         acting.THING.for_target(at_hand, no_target=_why_nothing_at_hand),
         acting.PLACE.for_target(place),
         arranging.STRUCTURE_KEYS.for_target(arranged),
-        PANES,
+        PREVIEW_COMMANDS,
         BROWSER,
     )
 
@@ -210,7 +210,7 @@ class BrowserScreen(ListView[Any]):
     ) -> None:
         """`view`: the mode it is. `known` is what is known at the top, beside the organization."""
         super().__init__()
-        self.VIEW = view
+        self.MODE = view
         self._title, self._kinds, self._known = title, kinds, known
         self.levels: list[Level] = []
         """Where one is, the top first. None: it is not known yet in which organization."""
@@ -258,7 +258,7 @@ class BrowserScreen(ListView[Any]):
 
     def _spaces_came(self) -> None:
         """Spaces have other names, or there is no organization, or none any more."""
-        if self.show_nowhere(self.rows, self._kinds[0].many):
+        if self.show_no_organization(self.rows, self._kinds[0].many):
             self.levels.clear()
             self.follow("list", None)
             self.kinds.show(())
@@ -339,7 +339,7 @@ class BrowserScreen(ListView[Any]):
         if self._asking is not None:
             self._asking.stop()
         if self._why_nothing(kind) and not (anyway and kind.absent(self.level.inside) is None):
-            self.draw_list()
+            self.redraw_list()
             return
         self.rows.state.wait_for(kind.many)
         self._draw_about()
@@ -366,7 +366,7 @@ class BrowserScreen(ListView[Any]):
     # What arrives
 
     def _show(self, snapshot: Snapshot[Any]) -> None:
-        level, op = self.level, self.subscriptions.op("list")
+        level, op = self.level, self.subscriptions.operation("list")
         if snapshot.value is not self.answer.value:
             self._telling.forget()
         if op is not None:
@@ -374,7 +374,7 @@ class BrowserScreen(ListView[Any]):
         self.answer = snapshot
         if snapshot.value is not None and op is not None:
             self.counts[level.kind.many, op] = _count(snapshot.value, level.kind)
-        self.draw_list()
+        self.redraw_list()
         _ask_more_names(self)
         self.kinds.redraw()
         self.seeking.arrived()
@@ -390,7 +390,7 @@ class BrowserScreen(ListView[Any]):
                 self.rows.search_texts.discard()
                 self.rows.apply_filter()
             if self.level.kind.beside is not None:
-                self.draw_list()
+                self.redraw_list()
             _ask_more_names(self)
             self.rows.redraw()
             self._draw_about()
@@ -401,7 +401,7 @@ class BrowserScreen(ListView[Any]):
         known = self.shell.workspace.space(name) or self.shell.workspace.organization
         return known.title if known is not None and known.id == name else self._called.get(name, name)
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         if not self.levels:
             return
         kind, snapshot = self.level.kind, self.answer
@@ -443,10 +443,12 @@ class BrowserScreen(ListView[Any]):
         if count and kind.of_kinds is not None and count.isdigit():
             count = plural(int(count), kind.one)  # rows of several kinds: the heading does not say what is counted
         crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (kind.heading, 1)]
-        ticked = f"{len(self.ticked)} selected" if self.ticked else ""
+        ticked = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
         where = " › ".join((*crumbs, kind.heading))
         age = f"updated {short_age(self.answer.fetched_at)} ago" if self.answer.fetched_at is not None else ""
-        self.status(" · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age))))
+        self.show_location(
+            " · ".join(filter(None, (where, count, ticked))), " · ".join(filter(None, (self.table.said, age)))
+        )
         # Without the list of tables beside it, only this line says whose rows these are.
         whose = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.kinds) < 2 else ""
         name = Content.assemble(f"{whose}{kind.heading} ", (count, "$octavo-muted"))
@@ -479,10 +481,10 @@ class BrowserScreen(ListView[Any]):
     def go_to_new(self, key: str) -> None:
         """Put the cursor on what was made, as soon as it is in the list."""
         self._wanted = key
-        self.draw_list()
+        self.redraw_list()
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         if not self.levels:
             return ()
         item = None if self.rows.item is None else self.level.kind.itself(self.rows.item)[1]
@@ -510,7 +512,7 @@ class BrowserScreen(ListView[Any]):
 
     @on(LineList.MoreRequested, "#things")
     def _more(self) -> None:
-        op = self.subscriptions.op("list")
+        op = self.subscriptions.operation("list")
         if isinstance(op, Listing):
             self.shell.background(self.live.fetch_next_page(op))
 
@@ -521,18 +523,18 @@ class BrowserScreen(ListView[Any]):
             self.kinds.focus()
             return True
         if len(self.levels) == 1:
-            return self.climb(self.kinds, self.rows.has_focus and len(self.level.kinds) > 1)
+            return self.focus_if(self.kinds, self.rows.has_focus and len(self.level.kinds) > 1)
         self.levels.pop()
         self.show_level()
         self.rows.focus()
         return True
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         if self.levels and self._why_nothing(self.level.kind):
             self._open_kind(self.level.kind, anyway=True)
         self._telling.forget()  # Details come from other requests too: they can change while the list stays the same.
         self._draw_about()
-        super().ask_again()
+        super().refresh_data()
 
 
 def _hint(kind: Resource[Any], why: str | None, inside: Any) -> str:
@@ -562,7 +564,7 @@ def _ask_more_names(view: BrowserScreen) -> None:
         return
     answers = {each: view.live.peek(listed(each, known)).value for each in kind.lookups}
     for number, op in enumerate(kind.also_named(kind.items(view.answer.value), known, answers)):
-        if view.subscriptions.op(f"more names {number}") != op:
+        if view.subscriptions.operation(f"more names {number}") != op:
             view.follow(f"more names {number}", op, view.names_came)
 
 

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from octavo.api.labels import field_label
 from octavo.tui.resources.resource import Facts as Told
 from octavo.tui.resources.resource import Names, Resource
-from octavo.tui.shell.info_facts import of_fields
+from octavo.tui.shell.item_info import field_details
 from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 TWO_COLUMNS = 84
@@ -81,7 +81,9 @@ def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[t
     first = [(label, value) for label, value in resource.details(thing) if value]
     said, title = {label for label, _ in first}, resource.title(thing)
     called = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
-    fields = [each for each in of_fields(thing, resource.secrets, called) if each[0] not in said and each[1] != title]
+    fields = [
+        each for each in field_details(thing, resource.secrets, called) if each[0] not in said and each[1] != title
+    ]
     drawn = {each.name: each.draw for each in resource.columns if each.draw is not None}
     rest = [
         (label, drawn[label](value) if label in drawn else value if label in OWN_WORDS else names(value))

@@ -18,7 +18,7 @@ from octavo.tui.resources.form import fill_in
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.references import references
 from octavo.tui.resources.resource import Action, Known, Resource, Unmaking, made
-from octavo.tui.shell.permissions import lacks_right
+from octavo.tui.shell.permissions import why_no_permission
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
@@ -37,9 +37,9 @@ def create(app: Shell, resource: Resource[Any], known: Known, then: Callable[[st
         there = f"Created {name}." if name else f"Created the {resource.one}."
         app.say(there if resource.said_new is None else resource.said_new(op, answer), undo=back is not None)
         if back is not None:
-            app.writes.take_back_by(back)
+            app.writes.set_undo(back)
         else:
-            app.writes.is_final(
+            app.writes.forbid_undo(
                 f"You cannot undo “{resource.called_new}” by pressing u."
                 + (
                     f" To {resource.verbs[0]} the {resource.one}, select the {resource.one} and press X."
@@ -72,7 +72,7 @@ def act(app: Shell, resource: Resource[Any], known: Known, thing: Any, action: A
 
     def sent(op: Operation[Any], answer: Any) -> None:
         app.say(f"{name} {action.done}.")
-        app.writes.is_final(f"You cannot undo “{action.name}” by pressing u.")
+        app.writes.forbid_undo(f"You cannot undo “{action.name}” by pressing u.")
         if resource.afterwards is not None:
             app.background(resource.afterwards(app, here, op, answer))
 
@@ -104,9 +104,11 @@ def change(app: Shell, resource: Resource[Any], known: Known, thing: Any) -> Non
         back = _as_before(op, resource.written(thing), here)
         app.say(f"Changed {name}.", undo=back is not None)
         if back is None:
-            app.writes.is_final(f"You cannot undo the change to {name} by pressing u. To edit {name} again, press e.")
+            app.writes.forbid_undo(
+                f"You cannot undo the change to {name} by pressing u. To edit {name} again, press e."
+            )
             return
-        app.writes.take_back_by(
+        app.writes.set_undo(
             _undoing(live, f"undo the change to {name}", [(name, back)], f"Undid the change to {name}.")
         )
 
@@ -138,8 +140,8 @@ def change_all(
         app.writes.send(
             f"change {what}",
             _change_others(app.session.live, resource, known, first, op, others, values),
-            said=f"Changed {what}.",
-            back=lambda back: back,
+            message=f"Changed {what}.",
+            make_undo=lambda back: back,
         )
 
     fill_in(
@@ -264,7 +266,7 @@ def _where_one_may(app: Shell, resource: Resource[Any], known: Known) -> dict[st
 
     def only(lists: References, right: str) -> References:
         def choice(each: Any) -> Choice[str]:
-            lacks = lacks_right((each,), right, f"create {resource.many} there", "space or collection")
+            lacks = why_no_permission((each,), right, f"create {resource.many} there", "space or collection")
             return replace(lists.choice(each), disabled_reason=lacks or "")
 
         return replace(lists, choice=choice)

@@ -24,7 +24,7 @@ from octavo.tui.resources.form_picking import Picking
 from octavo.tui.resources.form_references import References
 from octavo.tui.resources.form_state import NOTHING_CHANGED, FormRequest, FormState, Reads, Sent
 from octavo.tui.resources.form_values import FORM, Made
-from octavo.tui.shell.dialog_draft import why_not_saved
+from octavo.tui.shell.dialog_draft import save_error
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands
@@ -154,7 +154,7 @@ class FormDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         state = self.state
-        self._shell.before_end.add(self._keep_now)
+        self._shell.exit_callbacks.add(self._keep_now)
         self.app.app_suspend_signal.subscribe(self, lambda _: self._keep_now())
         self.query_one(".form--intro").display = bool(state.form.intro)
         if state.fault:
@@ -169,7 +169,7 @@ class FormDialog(Dialog[None]):
             self.query_one("#yes").focus()
 
     def on_unmount(self) -> None:
-        self._shell.before_end.discard(self._keep_now)
+        self._shell.exit_callbacks.discard(self._keep_now)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._fit)
@@ -312,7 +312,7 @@ class FormDialog(Dialog[None]):
     def choose_file(self) -> None:
         """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
         from octavo.tui.resources.form_files import with_file
-        from octavo.tui.shell.choosing_files import ask_for_file
+        from octavo.tui.shell.file_dialogs import ask_for_file
 
         if (row := self._row_for_file) is None:
             return
@@ -359,14 +359,14 @@ class FormDialog(Dialog[None]):
         """Go on in the person's own editor, with all of it as YAML."""
         state, shell = self.state, self._shell
         self._keep_now()
-        about = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
+        about = FileNote(state.form.title, state.editor_draft.key, shell.session.state.namespace)
         result = edit_text(
             shell,
             state.as_yaml(),
             shell.settings.state_folder / "editing",
             name="form",
             suffix=".yaml",
-            keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
+            keep=lambda text: save_error(state.editor_draft.save_now, text),
             note=about,
             line=state.fault_line,
         )

@@ -16,7 +16,7 @@ from octavo.data.writes.uploads import FileToUpload
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, file_of
-from octavo.tui.shell.file_facts import size_in_words
+from octavo.tui.shell.item_labels import format_size
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -109,10 +109,10 @@ class SentFiles:
         organization = self._shell.workspace.organization
         if file not in self._sent:
             assert organization is not None, "a form must belong to an organization"
-            all_of_it = size_in_words(file.size)
+            all_of_it = format_size(file.size)
 
             def told(done: int, size: int) -> None:
-                so_far = size_in_words(done) if done else "0"
+                so_far = format_size(done) if done else "0"
                 say(f"Sending {file.path.name}: {so_far} of {all_of_it}, {100 * done // size}%. Press esc to cancel.")
 
             at = OrganizationRef(organization_id=organization.id)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.operation import Listing, Operation
 from octavo.tui.resources.form_values import Written
-from octavo.tui.shell.view import ITEMS_READ
+from octavo.tui.shell.view import MAX_ITEMS
 
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
@@ -59,10 +59,10 @@ class References:
         return [self.choice(each) for each in self.items(value)] if value is not None else ()
 
     async def all(self, shell: Shell, op: Operation[Any]) -> Listed:
-        """Return the whole list, or its first `ITEMS_READ` items. Raises ApiError."""
+        """Return the whole list, or its first `MAX_ITEMS` items. Raises ApiError."""
         live = shell.session.live
         value = await live.fetch(op)
         if isinstance(op, Listing):
-            await live.fetch_pages(op, ITEMS_READ)  # if a page fails, the list says so where it is shown
+            await live.fetch_pages(op, MAX_ITEMS)  # if a page fails, the list says so where it is shown
             value = live.peek(op).value or value
         return Listed([self.choice(each) for each in self.items(value)], getattr(value, "next", None) is None)

@@ -172,11 +172,11 @@ class FormState:
 
     def keep(self) -> None:
         """Keep what is written."""
-        self.draft.keep(self.draft_text)
+        self.draft.autosave(self.draft_text)
 
     def keep_now(self) -> None:
         """Keep it before this returns: the app ends, or stops."""
-        self.draft.keep_now(self.draft_text)
+        self.draft.autosave_now(self.draft_text)
 
     # The editor
 
@@ -190,18 +190,18 @@ class FormState:
         taken out, what was written there before is dropped, and nothing is changed."""
         if not text.strip():
             self.fault, self.fault_line = "", 1
-            self.editor_draft.drop()
+            self.editor_draft.delete()
             return True
         try:
             written = form_yaml.written_of(text, self.fields, self.begin)
         except YamlError as fault:
             self.fault, self.fault_line = f"{fault.place}: {fault.sentence}", fault.line
-            self.editor_draft.keep(text)
+            self.editor_draft.autosave(text)
             return False
         for name, each in written.items():
             self.write(name, each)
         self.fault, self.fault_line = "", 1
-        self.editor_draft.drop()
+        self.editor_draft.delete()
         self.keep()
         return True
 
@@ -222,7 +222,7 @@ class FormState:
         made = self.made()
         if made.operation is None:
             if not made.changed:
-                self.draft.drop()
+                self.draft.delete()
             return next(iter(self.wrong(made).values()), NOTHING_CHANGED)
         answer: Any = None
         try:
@@ -241,7 +241,7 @@ class FormState:
                 return self._refuse(str(error))
             if not await self._is_so(made):
                 return self._refuse(f"{cause_of(error)} {_MAYBE}", whole=True)
-        self.draft.drop()
+        self.draft.delete()
         return Sent(operation, answer)
 
     def _refuse(self, sentence: str, *, whole: bool = False) -> str:

@@ -128,8 +128,8 @@ async def _send(app: Shell, at: SiteRef, site: Site, *, publishes: bool) -> None
     app.writes.send(
         f"{'publish' if publishes else 'unpublish'} {name}",
         _sent(live, at, name, publishes=publishes),
-        said=f"{'Published' if publishes else 'Unpublished'} {name}.",
-        back=lambda _: undo,
+        message=f"{'Published' if publishes else 'Unpublished'} {name}.",
+        make_undo=lambda _: undo,
     )
 
 

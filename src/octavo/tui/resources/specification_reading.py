@@ -12,7 +12,7 @@ from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.data.live import Live
 from octavo.tui.resources.resource import Facts, Known
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ async def follow(shell: Shell, known: Known, sent: Operation[Any], answer: Any) 
     )
     asked = openapi.Get(at=known["at"], spec_slug=slug)
     try:
-        with meanwhile(shell, f"Processing {slug}…"):
+        with show_progress(shell, f"Processing {slug}…"):
             now = await live.fetch(asked)
             for _ in range(LOOKS):
                 if now.processing_state not in _READS:
@@ -95,7 +95,7 @@ async def _open(shell: Shell, known: Known, version: openapi.Version) -> None:
     asked = {"at": known["at"], "spec_slug": known["spec_slug"]}
     on_show = shell.screen
     try:
-        with meanwhile(shell, f"Loading {known['spec_slug']}…"):
+        with show_progress(shell, f"Loading {known['spec_slug']}…"):
             last = await shell.session.live.send(openapi.GetLatestVersion(**asked))
             if last.id != version.id:
                 shell.say(

@@ -8,9 +8,9 @@ from octavo.api import search
 from octavo.api.errors import ApiError
 from octavo.tui.resources import redirect_reading
 from octavo.tui.resources.redirect_reading import Way
-from octavo.tui.shell.progress import meanwhile
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 
@@ -92,7 +92,7 @@ async def _list_pages(app: Shell, place: Place, words: str) -> None:
 
     op = search.InSite(at=place.known["at"], query=words, scope=search.All(), limit=MOST_FOUND)
     try:
-        with meanwhile(app, f"Searching for “{words}”…"):
+        with show_progress(app, f"Searching for “{words}”…"):
             found = await app.session.live.send(op)
     except ApiError as error:
         app.say(f"Could not search the site: {error}", tone="failed")

@@ -78,12 +78,12 @@ class TryCondition(Dialog[None]):
                 yield TextButton("Close", "esc", id="no")
 
     def on_mount(self) -> None:
-        self._shell.before_end.add(self._keep_now)
+        self._shell.exit_callbacks.add(self._keep_now)
         self.query_one("#claims", TextEditor).focus()
         self._judge()
 
     def on_unmount(self) -> None:
-        self._shell.before_end.discard(self._keep_now)
+        self._shell.exit_callbacks.discard(self._keep_now)
 
     @on(Input.Changed)
     @on(TextArea.Changed)
@@ -122,10 +122,10 @@ class TryCondition(Dialog[None]):
 
     def _keep(self) -> None:
         self._clock.mark_saved()
-        self._draft.keep(self._claims)
+        self._draft.autosave(self._claims)
 
     def _keep_now(self) -> None:
-        self._draft.keep_now(self._claims)
+        self._draft.autosave_now(self._claims)
 
     @on(TextButton.Pressed)
     def _pressed(self) -> None:

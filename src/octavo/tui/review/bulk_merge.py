@@ -357,7 +357,7 @@ class MergeSeveralDialog(ConfirmDialog):
         several, seen = [each.one for each in self._stand[:fine]], [each.checks for each in self._stand[:fine]]
         ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
         if ended.merged:
-            app.writes.is_final(
+            app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
         done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"

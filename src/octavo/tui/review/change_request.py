@@ -34,16 +34,16 @@ from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE, comment_on_who
 from octavo.tui.review.request_at_hand import RequestAtHand
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.reverting import TAKING_BACK, ChangeAtHand
-from octavo.tui.shell.addresses import ADDRESS
+from octavo.tui.shell.link_commands import LINK_COMMANDS
 from octavo.tui.shell.navigation_history import is_stop
-from octavo.tui.shell.permissions import NEVER_DELETED, not_allowed_with
+from octavo.tui.shell.permissions import CANNOT_DELETE, why_not_in_discussion
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.authoring import WRITING, Authoring, may_not_write
+from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
@@ -93,18 +93,20 @@ def _delete(app: Shell, view: ChangeRequestScreen) -> None:
 def _may_not_delete(app: Shell, view: ChangeRequestScreen) -> str | None:
     change = view.changed_tree.change
     if change is None:
-        return may_not_write(app, view.authoring)
+        return why_no_page_edit(app, view.authoring)
     if (thread := _thread_to_delete(view)) is not None:
-        return not_allowed_with(app, view.at, "delete", thread)
+        return why_not_in_discussion(app, view.at, "delete", thread)
     if change.page is None:
-        return f"{change.title} is not a page. {NEVER_DELETED}"
+        return f"{change.title} is not a page. {CANNOT_DELETE}"
     if not change.is_there_after:
         return f"{change.title} is already deleted in this change request. Press Q to revert the deletion."
-    return may_not_write(app, view.authoring)
+    return why_no_page_edit(app, view.authoring)
 
 
 DELETING: Commands[Any] = (
-    WRITING.only("delete").with_changed("delete", run=_delete, why_not=_may_not_delete).for_target(lambda view: view)
+    PAGE_COMMANDS.only("delete")
+    .with_changed("delete", run=_delete, why_not=_may_not_delete)
+    .for_target(lambda view: view)
 )
 
 
@@ -116,18 +118,18 @@ def _unsent_at_hand(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-    from octavo.tui.shell.exporting import choose
+    from octavo.tui.shell.file_dialogs import choose_export
 
     change, about = view.changed_tree.change, view.comparison.about
     page = change.page if change is not None and change.is_document and change.is_there_after else None
-    choose(app, view.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None)
+    choose_export(app, view.at, f"#{about.number} {about.title}", (page.id, change.title) if page and change else None)
 
 
 REVIEW: Commands[ChangeRequestScreen] = Commands(
     "change",
     (
         Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
-        Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -136,7 +138,7 @@ REVIEW: Commands[ChangeRequestScreen] = Commands(
 class ChangeRequestScreen(View):
     """The changed pages and the status of a change request on the left, the diff of the selected page on the right."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "change request"
     HELP = (
         "The changed pages are on the left, and the diff of the selected page is on the right. "
@@ -147,8 +149,8 @@ class ChangeRequestScreen(View):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         CHANGE.without("comment"),
         NEW_CHANGE,
-        ADDRESS,
-        WRITING.only("edit", "arrange").for_target(lambda view: view.authoring),
+        LINK_COMMANDS,
+        PAGE_COMMANDS.only("edit", "arrange").for_target(lambda view: view.authoring),
         DELETING,
         COMMENTING.only("block"),
         COMMENT_ON_PAGE,
@@ -172,7 +174,7 @@ class ChangeRequestScreen(View):
         self.page_diff = PageDiff(
             self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.say_where, thread
         )
-        self.authoring = Authoring(self, self.page_diff)
+        self.authoring = PageEditing(self, self.page_diff)
         self._drawing: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -195,7 +197,7 @@ class ChangeRequestScreen(View):
         return self.page_diff.pane
 
     @property
-    def keys_go_on_to(self) -> DiffView:
+    def key_fallback(self) -> DiffView:
         return self.view
 
     def on_mount(self) -> None:
@@ -239,7 +241,7 @@ class ChangeRequestScreen(View):
     def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None:
             self.diff_threads.all = snapshot.value.items
-            self.shell.workspace.count_open_comments(self.comparison.about.id, snapshot.value)
+            self.shell.workspace.record_open_comments(self.comparison.about.id, snapshot.value)
             self.show_changed()
             self.page_diff.draw_threads()
             self.request_head.draw()
@@ -333,7 +335,7 @@ class ChangeRequestScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.climb(self.changed_tree.widget, when=self.focused is self.view)
+        return self.focus_if(self.changed_tree.widget, condition=self.focused is self.view)
 
     # What its keys are about
 
@@ -352,7 +354,7 @@ class ChangeRequestScreen(View):
         )
 
     def _show_written(self, pages: tuple[str, ...]) -> None:
-        self.ask_again()
+        self.refresh_data()
         if pages and self.changed_tree.reveal(pages[0]):
             self.view.focus()
 
@@ -368,7 +370,7 @@ class ChangeRequestScreen(View):
         return ChangeAtHand(self.comparison, change, block) if change is not None else None
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         space = self.shell.workspace.space(self.at.space_id)
         return [each for each in (self.comparison.about, space) if each is not None]
 

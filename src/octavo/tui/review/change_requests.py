@@ -26,12 +26,12 @@ from octavo.tui.review.request_actions import CHANGE, NEW_CHANGE
 from octavo.tui.review.request_at_hand import RequestAtHand, others_ticked
 from octavo.tui.review.request_summary import ASK_AFTER, Summary
 from octavo.tui.review.status_loader import RequestStatuses
-from octavo.tui.shell.addresses import ADDRESS
-from octavo.tui.shell.left_unsent import beside
-from octavo.tui.shell.list_view import PANES, SECTIONS, ListView, Narrowing
-from octavo.tui.shell.permissions import NEVER_DELETED, why_without_space
+from octavo.tui.shell.link_commands import LINK_COMMANDS
+from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.shell.permissions import CANNOT_DELETE, why_no_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.shell.shell import Shell
+from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -53,9 +53,9 @@ SIGNS = {
     "archived": ("✗", "$octavo-muted"),
 }
 
-_STATES = SECTIONS.with_changed("previous_section", title="Previous tab", help="Go to the previous tab").with_changed(
-    "next_section", title="Next tab", help="Go to the next tab"
-)
+_STATES = TAB_COMMANDS.with_changed(
+    "previous_section", title="Previous tab", help="Go to the previous tab"
+).with_changed("next_section", title="Next tab", help="Go to the next tab")
 
 
 def _named_alone(view: ChangesScreen) -> ChangeRequest | None:
@@ -68,7 +68,7 @@ def _why_none_named(view: ChangesScreen) -> str:
     return (request and others_ticked(request)) or "Select a change request first."
 
 
-_ADDRESS = ADDRESS.for_target(_named_alone, no_target=_why_none_named)
+_ADDRESS = LINK_COMMANDS.for_target(_named_alone, no_target=_why_none_named)
 
 
 def _read_on(view: ChangesScreen, step: int) -> None:
@@ -79,14 +79,14 @@ def _read_on(view: ChangesScreen, step: int) -> None:
 def _choose_only(_: Shell, view: ChangesScreen) -> None:
     snapshot = view.lists.get(view.sections.current, Snapshot())
     items = list(snapshot.value.items) if snapshot.value is not None else []
-    offered = list_filters.offered(items, view.narrowing.by, view.space_title, view.standings.of)
+    offered = list_filters.offered(items, view.narrowing.filters, view.space_title, view.standings.of)
     more = [(each, f"{left} so far" if untold else str(left)) for each, left, untold in offered]
     view.narrowing.choose("Filter change requests", more)
 
 
 def _only_mine(_: Shell, view: ChangesScreen) -> None:
     view.only_mine = not view.only_mine
-    view.draw_list()
+    view.redraw_list()
 
 
 CHANGES: Commands[ChangesScreen] = Commands(
@@ -101,10 +101,10 @@ CHANGES: Commands[ChangesScreen] = Commands(
         Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
                 run=_choose_only),
         Command("order", "S", "Sort", "Sort change requests", shown=False,
-                run=lambda _, view: view.choose_order("Sort change requests")),
-        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.set(), shown=False),
+                run=lambda _, view: view.choose_list_order("Sort change requests")),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.narrowing.replace(), shown=False),
         Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
-                run=lambda app, _: app.explain(NEVER_DELETED), why_not=lambda *_: NEVER_DELETED),
+                run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),
         Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
                 run=_only_mine),
     ),
@@ -115,10 +115,10 @@ CHANGES: Commands[ChangesScreen] = Commands(
 class ChangesScreen(ListView[ChangeRequest]):
     """The change requests by status, with a preview of the selected change request."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "list of change requests"
-    ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
-    KEPT_ORDER = "order of change requests"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
+    ORDER_FACT = "order of change requests"
     HELP = (
         "This list shows the change requests in all spaces, with a preview. Press enter to open a change request, "
         "a to approve it, m to run the checks and merge it, or x to select several change requests. "
@@ -129,7 +129,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         CHANGE,
         NEW_CHANGE,
         _ADDRESS,
-        PANES,
+        PREVIEW_COMMANDS,
         _STATES,
         UNSENT,
         CHANGES,
@@ -140,7 +140,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """What the server lists, by the state they are in."""
         self.only_mine = False
-        self.narrowing: Narrowing[RequestFilter] = Narrowing(self, self._narrowed)
+        self.narrowing: ActiveFilters[RequestFilter] = ActiveFilters(self, self._narrowed)
         self._reach, self._looks_on = LOOKED_AT, False
         """How many of a list are looked at, and whether there are more of which that would tell something."""
         self._told_so_far = ""
@@ -156,7 +156,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             search=lambda each: (
                 f"{each.title} #{each.number} {self.space_title(each)} {each.created_by.name if each.created_by else ''}"
             ),
-            groups=lambda each: [Heading(self.space_title(each).upper())] if self.order == "space" else [],
+            groups=lambda each: [Heading(self.space_title(each).upper())] if self.list_order == "space" else [],
             two_lines=True,
             selectable=True,
             empty=NOTHING,
@@ -164,7 +164,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             id="change-requests",
         )
         sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
-        yield from self.list_beside(rows, Summary(self.standings.of, id="summary"), sections=sections)
+        yield from self.list_with_preview(rows, Summary(self.standings.of, id="summary"), sections=sections)
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._enter)
@@ -177,7 +177,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.rows.focus()
 
     def _spaces_changed(self) -> None:
-        if not self.show_nowhere(self.rows, "change requests"):
+        if not self.show_no_organization(self.rows, "change requests"):
             self.rows.search_texts.discard()
             self.rows.apply_filter()
             self.rows.redraw()
@@ -187,7 +187,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.standings.forget()
         for status in get_args(Status):
             self.follow(status, change_requests_of(organization.id, status), partial(self._show, status))
-        self.draw_list()
+        self.redraw_list()
 
     def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         self.lists[status] = snapshot
@@ -195,10 +195,10 @@ class ChangesScreen(ListView[ChangeRequest]):
             Section(each.key, each.name, _count(self.lists.get(each.key))) for each in self.sections.sections
         )
         if status == self.sections.current:
-            self.draw_list()
+            self.redraw_list()
 
     @on(SectionTabs.Switched)
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         self._told_so_far = ""
         status = self.sections.current
         snapshot = self.lists.get(status, Snapshot())
@@ -206,20 +206,22 @@ class ChangesScreen(ListView[ChangeRequest]):
             items = [
                 each for each in snapshot.value.items if not self.only_mine or _is_of(self.shell.workspace.me, each)
             ]
-            here = len(items) if all(each.needs is None for each in self.narrowing.by) else self._reach
-            untold = list_filters.untold(items[:here], self.narrowing.by, self.standings.of)
+            here = len(items) if all(each.needs is None for each in self.narrowing.filters) else self._reach
+            untold = list_filters.untold(items[:here], self.narrowing.filters, self.standings.of)
             self._looks_on = here < len(items)
             looked = f"first {here if self._looks_on else len(snapshot.value.items)}"
-            items = sorted(list_filters.narrowed(items, self.narrowing.by, self.standings.of), key=self.space_title)
-            items.sort(key=lambda each: list_filters.ORDERS[self.order][1](each, self.standings.of(each)))
-            some = bool(self.narrowing.by or self.only_mine)
+            items = sorted(
+                list_filters.narrowed(items, self.narrowing.filters, self.standings.of), key=self.space_title
+            )
+            items.sort(key=lambda each: list_filters.ORDERS[self.list_order][1](each, self.standings.of(each)))
+            some = bool(self.narrowing.filters or self.only_mine)
             self.rows.state.empty = "No change requests match the filters." if some else NOTHING
             partly = some and (self._looks_on or snapshot.value.next is not None)
             if partly:
                 self.rows.state.empty = f"No matches in the {looked} change requests."
-            if untold and list_filters.still_looks(untold, self.narrowing.by, self.standings.of):
+            if untold and list_filters.still_looks(untold, self.narrowing.filters, self.standings.of):
                 self.rows.state.empty = "No matches yet. Still loading…"
-            self.rows.state.hint = "esc clear filters" if self.narrowing.by else "@ show all" if some else NEXT
+            self.rows.state.hint = "esc clear filters" if self.narrowing.filters else "@ show all" if some else NEXT
             if partly:
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
                 self.rows.show(items, partial_note=f"Only the {looked} are loaded")
@@ -228,16 +230,16 @@ class ChangesScreen(ListView[ChangeRequest]):
             self._find(untold)
             self._look_soon()
             self._other_change_request()  # the change request under the cursor may be newer
-        self.says(snapshot, "Change requests", "change requests")
+        self.show_response(snapshot, "Change requests", "change requests")
         self._say_where()
 
     def _say_where(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
         mine = " · mine" if self.only_mine else ""
         mine += "".join(f" · {each}" for each in self.narrowing.names)
-        ticked = f" · {len(self.ticked)} selected" if self.ticked else ""
+        ticked = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
         where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{ticked}"
-        self.status(where, self.rows.counts.summary + self._told_so_far)
+        self.show_location(where, self.rows.counts.summary + self._told_so_far)
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """What its space is called, as far as that is known."""
@@ -247,12 +249,14 @@ class ChangesScreen(ListView[ChangeRequest]):
     def _draw(self, each: ChangeRequest) -> Row:
         sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
         author = each.created_by.name if each.created_by else ""
-        where = "" if self.order == "space" else self.space_title(each)
+        where = "" if self.list_order == "space" else self.space_title(each)
         room = self.rows.scrollable_content_region.width - _AROUND
         below = status_summary.line(self.standings.of(each), [fact for fact in (where, author) if fact], room)
         return Row(
             text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
-            right=beside(self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""),
+            right=with_unsent_mark(
+                self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""
+            ),
             second_line=below,
             sign=Content.styled(sign, style),
         )
@@ -264,7 +268,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     @property
     def unsent_at_hand(self) -> Sequence[UnsentText]:
         """Return the unsent drafts in the selected change requests, else in the one under the cursor."""
-        among = self.ticked or ([self.rows.item] if self.rows.item is not None else [])
+        among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
 
     # How each stands
@@ -294,16 +298,16 @@ class ChangesScreen(ListView[ChangeRequest]):
             return
         self.rows.redraw(name)
         self.query_one(Summary).status_changed(name)
-        if (self.narrowing.by or self.order == "threads") and self._redrawing is None:
+        if (self.narrowing.filters or self.list_order == "threads") and self._redrawing is None:
             self._redrawing = self.set_timer(ASK_AFTER, self._draw_again)
 
     def _draw_again(self) -> None:
         self._redrawing = None
-        self.draw_list()
+        self.redraw_list()
 
     def _find(self, untold: Sequence[ChangeRequest]) -> None:
         """Load the facts that the filters need for `untold`, and say how many are missing or failed."""
-        asks = [each.needs for each in self.narrowing.by if each.needs is not None]
+        asks = [each.needs for each in self.narrowing.filters if each.needs is not None]
         causes = [cause for about in untold for fact in asks if (cause := self.standings.of(about).unread.get(fact))]
         left = [each for each in untold if not any(fact in self.standings.of(each).unread for fact in asks)]
         if left:
@@ -323,10 +327,10 @@ class ChangesScreen(ListView[ChangeRequest]):
     def request_at_hand(self) -> RequestAtHand | None:
         """The one under the cursor, and those that are ticked."""
         item = self.rows.item
-        return RequestAtHand(item, _space_of(item), self, tuple(self.ticked)) if item is not None else None
+        return RequestAtHand(item, _space_of(item), self, tuple(self.selected_rows)) if item is not None else None
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
+    def selected_items(self) -> Sequence[Model]:
         item = self.rows.item
         space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
         return [each for each in (item, space) if each is not None]
@@ -343,10 +347,10 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @on(LineList.MoreRequested, "#change-requests")
     def _more(self) -> None:
-        op = self.subscriptions.op(self.sections.current)
+        op = self.subscriptions.operation(self.sections.current)
         if self._looks_on:
             self._reach += LOOKED_AT
-            self.draw_list()
+            self.redraw_list()
         elif isinstance(op, ListOfOrganization):
             self.shell.background(self.live.fetch_next_page(op))
 
@@ -362,17 +366,17 @@ class ChangesScreen(ListView[ChangeRequest]):
         if item is not None and space is not None:
             self.shell.go(ToChangeRequest(item.ref(space), item))
         elif item is not None:
-            self.shell.explain(why_without_space(item))
+            self.shell.explain(why_no_space(item))
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         self.standings.ask_again()
-        super().ask_again()
-        self.draw_list()
+        super().refresh_data()
+        self.redraw_list()
 
     def _narrowed(self) -> None:
         self.standings.stop_finding()
         self._reach = LOOKED_AT
-        self.draw_list()
+        self.redraw_list()
 
 
 def _space_of(each: ChangeRequest) -> SpaceRef | None:

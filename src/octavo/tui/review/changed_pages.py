@@ -14,8 +14,8 @@ from octavo.api.content import Change, Page, PageReference
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.diff_model import AttributeChange, ChangeSize
 from octavo.tui.review.merge_checks import name
-from octavo.tui.shell.left_unsent import mark
-from octavo.tui.shell.tree_rows import open_counts
+from octavo.tui.shell.tree_rows import open_thread_counts
+from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.widgets.tree import Node
 
 WHOLE = "whole"
@@ -132,7 +132,7 @@ def entry_keys(kind: str, name: str) -> tuple[str, ...]:
 def open_on(threads: Sequence[Comment]) -> dict[str, int]:
     """How many open threads each entry has, by its key."""
     whole = sum(thread.is_open_thread for thread in threads if thread.target.page is None)
-    return {**open_counts(threads), WHOLE: whole}
+    return {**open_thread_counts(threads), WHOLE: whole}
 
 
 def discussed(
@@ -267,8 +267,8 @@ def _node(entry: ChangedPage, marks: Marks, below: Sequence[Node] = (), kind: st
         kind="page" if entry.changes or kind == "document" else kind,
         count=marks.open_threads.get(entry.key, 0),
         sign=_sign(looked_at, entry.sign) if entry.changes else "",
-        right=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent)),
-        short_right=_right(*figures, entry.key in marks.conflicting, marks.tight, mark(unsent, tight=True))
+        right=_right(*figures, entry.key in marks.conflicting, marks.tight, unsent_mark(unsent)),
+        short_right=_right(*figures, entry.key in marks.conflicting, marks.tight, unsent_mark(unsent, tight=True))
         if unsent
         else "",
         dim=viewed or (not entry.changes and entry.page is None and entry.key != WHOLE),

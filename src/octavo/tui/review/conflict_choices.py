@@ -13,11 +13,11 @@ from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
-from octavo.tui.writing.page_drafts import folder
+from octavo.tui.writing.page_drafts import editor_folder
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -72,7 +72,7 @@ class Choices:
         shapes = {shape.name for shape in unsettled.shapes if shape.name in decided}
         for name in gone:
             if self._kinds.get(name) == "own":
-                self.own(name).drop()
+                self.own(name).delete()
         self._kinds = {name: kind for name, kind in self._kinds.items() if name not in gone | shapes}
         self.done |= shapes
         self._remember()
@@ -89,10 +89,10 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
 
     def keep(written: str) -> str:
         mine = written.strip("\r\n")
-        return why_not_saved(kept.save_now, mine) if mine != begin else ""
+        return save_error(kept.save_now, mine) if mine != begin else ""
 
-    about = FileNote("Conflict resolution", kept.place, app.session.state.namespace)
-    result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, note=about)
+    about = FileNote("Conflict resolution", kept.key, app.session.state.namespace)
+    result = edit_text(app, f"{begin}\n", editor_folder(app), name="conflict", keep=keep, note=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
         said = result.sentence if goes_on else result.message
@@ -155,8 +155,8 @@ async def send(
             return
         sent, expected, over = sent + len(lot), outcome.revision, over or outcome.replaced is not None
     app.notices.close(number)
-    target_request.remember(app, at.space, change_request)
-    app.writes.is_final(
+    target_request.remember_target(app, at.space, change_request)
+    app.writes.forbid_undo(
         "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
     )
     resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]

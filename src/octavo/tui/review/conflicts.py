@@ -32,8 +32,8 @@ from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_rows import row_of
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
-from octavo.tui.shell.outside import open_outside
-from octavo.tui.shell.permissions import not_allowed_in
+from octavo.tui.shell.external_links import confirm_link
+from octavo.tui.shell.permissions import why_not_in_space
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
@@ -60,7 +60,7 @@ def _taking(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Co
 
 
 def _open_outside(app: Shell, view: ConflictsScreen) -> None:
-    open_outside(app, view.source.change_request.urls.app or "", words=view.source.change_request.title)
+    confirm_link(app, view.source.change_request.urls.app or "", text=view.source.change_request.title)
 
 
 def _why_not_outside(_: Shell, view: ConflictsScreen) -> str | None:
@@ -85,7 +85,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
         Command("next_page", "J", "Next page", "Go to the next page with conflicts", run=lambda _, view: view.rows.move(1), shown=False),
         Command("previous_page", "K", "Previous page", "Go to the previous page with conflicts", run=lambda _, view: view.rows.move(-1), shown=False),
         Command("browser", "o", "Open in browser", "Open the change request in the browser", run=_open_outside, why_not=_why_not_outside, shown=False),
-        Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back and keep your choices", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -94,7 +94,7 @@ CONFLICT: Commands[ConflictsScreen] = Commands(
 class ConflictsScreen(View):
     """A list of pages with conflicts, and beside it the selected page with both sides of each conflict."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "conflicts"
     HELP = (
         "This view shows the conflicts between main and this change request. Press m to use the version in main, "
@@ -146,7 +146,7 @@ class ConflictsScreen(View):
         return self.query_one(ThreeWay)
 
     @property
-    def keys_go_on_to(self) -> Widget:
+    def key_fallback(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:
@@ -154,9 +154,9 @@ class ConflictsScreen(View):
         self.rows.state.wait_for("conflicts")
         self.rows.focus()
         self._draw_head()
-        self.ask_again()
+        self.refresh_data()
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         self.run_worker(self._look(), exclusive=True, group="look")
 
     async def _look(self) -> None:
@@ -247,7 +247,7 @@ class ConflictsScreen(View):
     def _say_where(self) -> None:
         about, space = self.source.change_request, self.shell.workspace.space(self.source.space.space_id)
         where = f"{space.title} › " if space is not None else ""
-        self.status(f"Changes › {where}#{about.number} {about.title} › Conflicts", self.view.facts)
+        self.show_location(f"Changes › {where}#{about.number} {about.title} › Conflicts", self.view.facts)
 
     @on(ThreeWay.Moved)
     def _moved(self) -> None:
@@ -277,7 +277,7 @@ class ConflictsScreen(View):
             return "The conflicts are still loading."
         if self._is_sending:
             return "Your choices are being saved."
-        return self.live.unavailable(Edit) or not_allowed_in(self.shell, self.source.space.space_id, "edit")
+        return self.live.unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
         """Return why the choices cannot be saved, in a sentence. None if they can."""
@@ -414,7 +414,7 @@ class ConflictsScreen(View):
         finally:
             self._is_sending = False
         if is_whole(self) and self in self.app.screen_stack:
-            self.ask_again()
+            self.refresh_data()
 
     def _close(self, pages: tuple[str, ...]) -> bool:
         """Close this screen if no conflict is left once these pages are written. Return whether it did."""
@@ -428,7 +428,7 @@ class ConflictsScreen(View):
         return True
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.focus_if(self.rows, condition=self.view.has_focus)
 
 
 def _key_of(item: ConflictedPage | TreeConflict) -> str:

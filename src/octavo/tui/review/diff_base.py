@@ -140,7 +140,7 @@ class Comparison:
     def compare_again(self) -> None:
         """Ask what changes, and where the pages stand: the revision is another than the one that was answered for."""
         for slot in ("changes", "tree"):
-            if (op := self._view.subscriptions.op(slot)) is not None:
+            if (op := self._view.subscriptions.operation(slot)) is not None:
                 self._view.shell.background(self._view.live.refresh(op))
         self._find_changes()
 

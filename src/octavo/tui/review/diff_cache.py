@@ -17,7 +17,7 @@ from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import ChangeSize
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.review.changed_pages import ChangedPage
-from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
+from octavo.tui.shell.page_queries import find_page, get_page_source, page_markdown
 
 AT_ONCE = 2
 """Pages that are read and compared at once, besides the one that is wanted."""
@@ -190,14 +190,14 @@ class Comparisons:
 
     def _source(self, at: ContentRef, page: ChangedPage, is_there: bool) -> GetPage | None:
         assert page.page is not None
-        op = page_as_written(at, page.page.id)
+        op = get_page_source(at, page.page.id)
         if "moved" in page.kinds:
             # From another place the same links have other paths: by ids they stay as they are, where a server knows how.
             op = op.model_copy(update={"refs": "stable"})
         return op if is_there else None
 
     async def _text(self, op: GetPage | None, rank: Rank) -> str:
-        return text_of(await page_there(self._live, op, rank=rank)) if op is not None else ""
+        return page_markdown(await find_page(self._live, op, rank=rank)) if op is not None else ""
 
 
 def _length(compared: PageComparison) -> int:

@@ -39,7 +39,7 @@ INCOMING: Commands[IncomingChanges] = Commands(
 class IncomingChanges(View):
     """The pages that main changed on the left, the diff of the selected page on the right."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "incoming changes"
     HELP = (
         "This view shows the changes made to main since this change request was created or last updated from main. "
@@ -82,7 +82,7 @@ class IncomingChanges(View):
         return self.query_one(DiffView)
 
     @property
-    def keys_go_on_to(self) -> Widget:
+    def key_fallback(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:
@@ -123,7 +123,7 @@ class IncomingChanges(View):
             facts.append(in_words(page).partition("\n")[0])
             if page.key in self._conflicting:
                 facts.append(f"Conflicts with #{self._about.number}.")
-        self.status(f"Changes › #{self._about.number} {self._about.title} › Incoming changes", " ".join(facts))
+        self.show_location(f"Changes › #{self._about.number} {self._about.title} › Incoming changes", " ".join(facts))
         if page is not None and page.page is not None:
             self.view.state.wait_for(page.title)
             self.run_worker(self._compare(page), exclusive=True, group="diff")

@@ -23,7 +23,7 @@ from octavo.data.merge_rules import MergeCandidate, inherits, requires_up_to_dat
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.tui.review import merge_effects, merge_rule_facts
-from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
+from octavo.tui.shell.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 
@@ -332,8 +332,8 @@ async def _held(live: Live, op: content.Get) -> content.Revision:
 
 
 async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tuple[str, str, str]:
-    old, theirs, ours = await asyncio.gather(*(page_there(live, page_as_written(place, page_id)) for place in sides))
-    return text_of(old), text_of(theirs), text_of(ours)
+    old, theirs, ours = await asyncio.gather(*(find_page(live, get_page_source(place, page_id)) for place in sides))
+    return page_markdown(old), page_markdown(theirs), page_markdown(ours)
 
 
 def _state(change_request: ChangeRequest) -> Fact:

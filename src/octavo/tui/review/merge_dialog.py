@@ -110,7 +110,7 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
     if sent.kind == "changed":
         return sent.message
     if sent.kind in ("done", "unknown"):
-        app.writes.is_final(
+        app.writes.forbid_undo(
             f"You cannot undo the merge of #{change_request.number} by pressing u. "
             f"To revert the merge, open #{change_request.number} and press Z."
         )

@@ -22,7 +22,7 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
+from octavo.tui.shell.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 
@@ -96,9 +96,9 @@ async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[s
     there = {page.id for page in both.tree_after.walk()}
     wanted = [page for page in changed if page in there]
     read = wanted[:READ_PAGES]
-    texts = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
+    texts = await asyncio.gather(*(find_page(live, get_page_source(both.after, page)) for page in read))
     ground = LinkContext(both.tree_after, both.after)
-    said = await asyncio.to_thread(_dead, ground, {page.id: text_of(page) for page in texts if page is not None})
+    said = await asyncio.to_thread(_dead, ground, {page.id: page_markdown(page) for page in texts if page is not None})
     unread = f", {wording.plural(len(wanted) - len(read), 'page')} not checked" if len(wanted) > len(read) else ""
     gone = sum(page.id not in there for page in both.tree_before.walk())
     if gone:
@@ -147,10 +147,10 @@ async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]
     titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
     read = [page for page in changed if page in titles][:READ_PAGES]
     sides = [
-        await asyncio.gather(*(page_there(live, page_as_written(place, page)) for page in read))
+        await asyncio.gather(*(find_page(live, get_page_source(place, page)) for page in read))
         for place in (both.after, both.before)
     ]
-    texts = [{page.id: text_of(page) for page in side if page is not None} for side in sides]
+    texts = [{page.id: page_markdown(page) for page in side if page is not None} for side in sides]
     said = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_silent, *texts)]
     if not said:
         return ()
@@ -191,12 +191,12 @@ async def puts_back(
     read = [page for page in changed if page in titles][:READ_PAGES]
     try:
         three = [
-            await asyncio.gather(*(page_there(live, page_as_written(place, page)) for page in read))
+            await asyncio.gather(*(find_page(live, get_page_source(place, page)) for page in read))
             for place in (started, both.before, both.after)
         ]
     except (NotFound, Forbidden):
         return ()
-    counts = [_lines_back(*map(text_of, each)) for each in zip(*three, strict=True)]
+    counts = [_lines_back(*map(page_markdown, each)) for each in zip(*three, strict=True)]
     said = [titles[page] for page, count in zip(read, counts, strict=True) if count]
     if not said:
         return ()
@@ -232,10 +232,10 @@ async def marked(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) 
     pages = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
     wanted = [page for page in changed if page in pages]
     read = wanted[:LOOK_FOR_MARKS]
-    there = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
+    there = await asyncio.gather(*(find_page(live, get_page_source(both.after, page)) for page in read))
     found = [page for page in there if page is not None and _marks(page)]
     # Marks that stood there before are words: such as on a page about git.
-    stood = await asyncio.gather(*(page_there(live, page_as_written(both.before, page.id)) for page in found))
+    stood = await asyncio.gather(*(find_page(live, get_page_source(both.before, page.id)) for page in found))
     titles = tuple(pages[now.id] for now, then in zip(found, stood, strict=True) if _marks(now) > _marks(then))
     return PagesWithMarkers(titles, len(wanted) - len(read))
 
@@ -243,7 +243,7 @@ async def marked(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) 
 def _marks(page: Page | None) -> int:
     from octavo.documents.conflict_markers import find_markers
 
-    return len(find_markers(text_of(page)))
+    return len(find_markers(page_markdown(page)))
 
 
 # Where it goes live

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
 class OutcomeScreen(View):
     """A page as a diff against main. Conflicts that are not resolved are between marks."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "preview of the page with its conflicts resolved"
     HELP = (
         "This is a preview of the page after saving. The diff includes the title, position, and text. "
@@ -109,7 +109,7 @@ class OutcomeScreen(View):
 
     @on(DiffView.Moved)
     def _say_where(self) -> None:
-        self.status(self._where, self.view.facts)
+        self.show_location(self._where, self.view.facts)
 
     def why_not_send(self) -> str | None:
         """Return why the page cannot be saved, in a sentence. None if it can."""

@@ -20,36 +20,36 @@ from octavo.tui.review.conflicts import CONFLICT, ConflictsScreen
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Commands
-from octavo.tui.writing.page_drafts import base_of
+from octavo.tui.writing.page_drafts import conflict_base
 from octavo.tui.writing.routes import ToConflicts
-from octavo.tui.writing.write_page import MINE
+from octavo.tui.writing.write_page import OWN_LABEL
 
 
 class DraftConflicts(ConflictSource):
     """The conflicts of a draft of a page, with what others wrote."""
 
     sides = ("theirs", "yours")
-    mine = MINE
+    mine = OWN_LABEL
     against = "the version that others saved"
     was_answered = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
         super().__init__(app, route.change_request, route.edit.space)
-        self._edit, self._place, self._into = route.edit, route.place, route.into
+        self._edit, self._place, self._into = route.edit, route.key, route.target
 
     @property
     def name(self) -> str:
-        return self._place.name
+        return self._place.text
 
     async def found(self) -> OpenConflicts:
         """What is between marks in the draft. What both come from is read, and goes missing without a connection."""
         marked = DialogDraft(self.app, self.name).text
-        base = base_of(self.app, self._place)
+        base = conflict_base(self.app, self._place)
         live = self.app.session.live
         try:
             before, theirs = [
                 await page_source(live, place, self._place.page) if place is not None else None
-                for place in (base, self._place.base)
+                for place in (base, self._place.base_ref)
             ]
         except ApiError:
             before = theirs = None

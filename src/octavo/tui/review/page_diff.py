@@ -35,10 +35,10 @@ from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_base import Comparison
 from octavo.tui.review.diff_cache import Sides
-from octavo.tui.shell.page_queries import page_to_read
-from octavo.tui.shell.permissions import not_allowed_in
+from octavo.tui.shell.page_queries import get_page_to_read
+from octavo.tui.shell.permissions import why_not_in_space
 from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.tree_rows import under
+from octavo.tui.shell.tree_rows import threads_in_block
 from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -178,7 +178,7 @@ class PageDiff:
                 self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
             case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
-                pages = [page_to_read(place, change.page.id) for place in places]
+                pages = [get_page_to_read(place, change.page.id) for place in places]
                 shown = link_following.show_shared(
                     self._view.shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
@@ -198,14 +198,14 @@ class PageDiff:
         """Return why the suggestions cannot be applied to the page. None if they can."""
         if not self._suggesting():
             return "No open thread on this page has a suggested change."
-        return not_allowed_in(self._view.shell, self._comparison.at.space_id, "edit")
+        return why_not_in_space(self._view.shell, self._comparison.at.space_id, "edit")
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-        from octavo.tui.writing.suggestions import apply_all  # few threads suggest any
+        from octavo.tui.writing.suggestion_commands import apply_all_suggestions  # few threads suggest any
 
         if (page := self.page_on_show) is not None:
-            apply_all(self._view.shell, self._comparison.at, page[1], self._suggesting())
+            apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._suggesting())
 
     def draw_threads(self) -> None:
         """Show the threads as they are now between the lines of the diff."""
@@ -358,7 +358,7 @@ class PageDiff:
         if block.kind == "thread":
             return [thread for thread in self._page_threads() if thread.id == block.key]
         both = self._both_sides
-        return under(block, both.threads(self._page_threads())) if both is not None else []
+        return threads_in_block(block, both.threads(self._page_threads())) if both is not None else []
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
@@ -396,26 +396,26 @@ class PageDiff:
         return self._comparison.about
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
+    def selected_page(self) -> tuple[str, str, str] | None:
         change = self._pages.change
         if change is None or change.page is None or not change.is_there_after:
             return None
         return change.page.id, change.title, change.page.type
 
     @property
-    def block_to_write(self) -> Block | None:
+    def selected_block(self) -> Block | None:
         return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
 
-    def why_no_page_to_write(self) -> str | None:
+    def why_no_page(self) -> str | None:
         change = self._pages.change
         if change is not None and not change.is_there_after:
             return f"{change.title} is deleted in this change request. Press Q to revert the deletion."
         return None
 
-    def look_for_unsent(self) -> None:
+    def refresh_drafts(self) -> None:
         """What is not sent is told of where the page is read."""
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
         """It is on show: its answers tell of it."""
 
 

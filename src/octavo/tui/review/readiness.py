@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from octavo.api import change_requests
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui.shell.permissions import UNDECIDED, not_allowed
+from octavo.tui.shell.permissions import UNDECIDED, why_not_in_change_request
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def why_not(app: Shell, several: Sequence[ChangeRequest]) -> str | None:
             reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
             return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
         space = SpaceRef(space_id=each.space) if each.space is not None else None
-        if why := not_allowed(app, each, space, "edit"):
+        if why := why_not_in_change_request(app, each, space, "edit"):
             return why
     if app.has_session and not app.session.live.has_draft_status:
         from octavo.data.writes.change_request_writes import NO_DRAFTS
@@ -40,7 +40,7 @@ def mark(app: Shell, several: Sequence[ChangeRequest]) -> None:
     if several:
         those = [each for each in several if each.status == several[0].status]
         doing, said = _words(app, those)
-        app.writes.send(doing, _mark(app, those), said=said, back=partial(_back, app))
+        app.writes.send(doing, _mark(app, those), message=said, make_undo=partial(_back, app))
 
 
 def offer(app: Shell, about: ChangeRequest) -> None:
@@ -113,7 +113,7 @@ def _back(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
 
 def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
     """Return a function that asks whether to archive a change request. None if you cannot archive the change request."""
-    if not_allowed(app, change_request, at.space, "edit", *UNDECIDED):
+    if why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED):
         return None
     return partial(ask_to_archive, app, at, change_request)
 
@@ -132,7 +132,7 @@ def ask_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeReque
 
             doing = f"{verb.lower()} #{change_request.number}"
             sending = send_plain(app.session.live, op, f"Could not {doing}")
-            app.writes.send(doing, sending, said=f"{done} #{change_request.number}", is_shown=True)
+            app.writes.send(doing, sending, message=f"{done} #{change_request.number}", is_visible=True)
 
     said = (
         "The change request will move back to the “Open” tab."

@@ -13,7 +13,7 @@ from octavo.tui.review import readiness, review_requests, undo_merge, updating, 
 from octavo.tui.review.request_at_hand import RequestAtHand, is_in, of_one, takes
 from octavo.tui.shell import dialog_draft
 from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import UNDECIDED, not_allowed_in, why_without_space
+from octavo.tui.shell.permissions import UNDECIDED, why_no_space, why_not_in_space
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -56,12 +56,12 @@ def _may_not_merge(app: Shell, request: RequestAtHand) -> str | None:
         return _may_not_merge_it(app, request)
     for each in request.ticked:
         if each.space is None:
-            return why_without_space(each)
+            return why_no_space(each)
         name = f"#{each.number} in {_space_of(app, each)}"
         if each.status not in UNDECIDED:
             state = "already merged" if each.status == "merged" else f"{each.status} and cannot be merged"
             return f"{name} is {state}. Press x to remove it from the selection."
-        if why := not_allowed_in(app, each.space, "merge"):
+        if why := why_not_in_space(app, each.space, "merge"):
             return f"{name} cannot be merged: {why} Press x to remove it from the selection."
     count = len(request.ticked)
     return (
@@ -110,8 +110,8 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
         description.text,
         lines=6,
         placeholder="optional: explain why you are making this change",
-        save_draft=description.keep,
-        save_draft_now=description.keep_now,
+        save_draft=description.autosave,
+        save_draft_now=description.autosave_now,
     )
     dialog = ConfirmDialog(
         f"Edit the details of #{change_request.number}",
@@ -122,8 +122,8 @@ def _describe(app: Shell, request: RequestAtHand) -> None:
             subject.text,
             required_error=_REQUIRED,
             max_length=_MAX_SUBJECT,
-            save_draft=subject.keep,
-            save_draft_now=subject.keep_now,
+            save_draft=subject.autosave,
+            save_draft_now=subject.autosave_now,
         ),
         second_field=also if text is not None else None,
     )
@@ -137,7 +137,7 @@ def _send_description(
 
     def drop(_: object) -> None:
         for draft in drafts:
-            draft.drop()
+            draft.delete()
 
     from octavo.data.writes.direct import send_plain
 
@@ -146,10 +146,10 @@ def _send_description(
     app.writes.send(
         doing,
         send_plain(app.session.live, op, f"Could not {doing}", edit),
-        said=f"Saved the details of {name}",
-        then=drop,
-        otherwise=dialog_draft.SAID,
-        is_shown=True,
+        message=f"Saved the details of {name}",
+        on_success=drop,
+        failure_hint=dialog_draft.DRAFT_SAVED,
+        is_visible=True,
     )
 
 
@@ -210,10 +210,10 @@ def _start(app: Shell, space: SpaceRef) -> None:
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def made(change_request: ChangeRequest) -> None:
-        from octavo.tui.writing.target_request import remember  # it is started to be written to
+        from octavo.tui.writing.target_request import remember_target  # it is started to be written to
 
-        draft.drop()
-        remember(app, space, change_request)
+        draft.delete()
+        remember_target(app, space, change_request)
         app.say(f"Created #{change_request.number} {change_request.title}")
         app.go(ToChangeRequest(change_request.ref(space), change_request))
 
@@ -221,7 +221,7 @@ def _start(app: Shell, space: SpaceRef) -> None:
         from octavo.data.writes.change_request_writes import create
 
         starting = create(app.session.live, space, subject)
-        app.writes.send("create the change request", starting, then=made, otherwise=dialog_draft.SAID)
+        app.writes.send("create the change request", starting, on_success=made, failure_hint=dialog_draft.DRAFT_SAVED)
 
     _ask_subject(app, f"New change request in {known.title if known else 'this space'}", "Create", draft, start)
 
@@ -234,8 +234,8 @@ def _ask_subject(app: Shell, title: str, verb: str, draft: DialogDraft, use: Cal
         draft.text,
         required_error=_REQUIRED,
         max_length=_MAX_SUBJECT,
-        save_draft=draft.keep,
-        save_draft_now=draft.keep_now,
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
     )
 
     def decided(answer: Confirmed | None) -> None:
@@ -260,7 +260,7 @@ NEW_CHANGE: Commands[SpaceRef] = Commands(
     "change",
     (
         Command("new", "ctrl+n", "New", "Create a change request in this space", shown=False,
-                writes=True, run=_start, why_not=lambda app, space: not_allowed_in(app, space.space_id, "edit")),
+                writes=True, run=_start, why_not=lambda app, space: why_not_in_space(app, space.space_id, "edit")),
     ),
     context="change requests",
     no_target="Open a space first. Every change request belongs to a space.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui.shell.permissions import not_allowed
+from octavo.tui.shell.permissions import why_not_in_change_request
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.wording import plural
 
@@ -66,7 +66,7 @@ WhyNot: TypeAlias = "Callable[[Shell, RequestAtHand], str | None]"
 
 def may_not(app: Shell, request: RequestAtHand, right: str, *states: str) -> str | None:
     """Why what takes this right, and a change request in one of `states`, cannot be done with one: a sentence."""
-    return not_allowed(app, request.about, request.space, right, *states)
+    return why_not_in_change_request(app, request.about, request.space, right, *states)
 
 
 def takes(right: str, *states: str) -> WhyNot:

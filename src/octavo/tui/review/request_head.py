@@ -122,7 +122,7 @@ class RequestHead:
         diff = self._view.query_one(DiffView)
         diff.contents.has_page_before = pages.has_other(-1)
         diff.contents.has_page_after = pages.has_other(1)
-        self._view.status(
+        self._view.show_location(
             f"Changes › {where}#{about.number} {about.title}",
             " · ".join(each for each in (place, against, diff.facts) if each),
         )

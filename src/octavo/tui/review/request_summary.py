@@ -84,8 +84,8 @@ class Summary(VerticalScroll, can_focus=False):
             return
         at = self._about.ref(self._space)
         self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
-        self.view.follow("summary reviews", reviews_of(at), self._show_reviews, anew=False)
-        self.view.follow("summary requested", requested_of(at), self._show_requested, anew=False)
+        self.view.follow("summary reviews", reviews_of(at), self._show_reviews, refetch=False)
+        self.view.follow("summary requested", requested_of(at), self._show_requested, refetch=False)
 
     def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
         self._changes = snapshot

@@ -16,8 +16,8 @@ from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.render.diff_context import block_summary
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.diff_base import Comparison
-from octavo.tui.shell.permissions import UNDECIDED, not_allowed, why_no_editing
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.permissions import UNDECIDED, why_no_editing, why_not_in_change_request
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
@@ -61,7 +61,7 @@ def _why_not_taken_back(app: Shell, here: ChangeAtHand) -> str | None:
         return f"The diff shows a comparison with {sides.name}. To revert changes, first press B and choose Base."
     if about.base is None or about.revision is None:
         return "The server did not return the base revision of this change request."
-    return why_no_editing(app) or not_allowed(app, about, comparison.space, "edit", *UNDECIDED)
+    return why_no_editing(app) or why_not_in_change_request(app, about, comparison.space, "edit", *UNDECIDED)
 
 
 def _take_back(app: Shell, here: ChangeAtHand) -> None:
@@ -139,12 +139,12 @@ def _ask(app: Shell, title: str, intro: str, after: str, back: RevertedRange, ch
 
 
 async def _put_back(app: Shell, back: RevertedRange, change: ContentEdit) -> None:
-    with meanwhile(app, f"Reverting {back.title}…"):
+    with show_progress(app, f"Reverting {back.title}…"):
         outcome = await restore_pages(app.session.live, back.at, back.head, (change,))
     if outcome.kind != "done":
         app.say(f"Could not revert {back.title}: {outcome.cause}", tone="failed")
         return
-    target_request.wrote(app, back.at.space, back.of)
+    target_request.record_edit(app, back.at.space, back.of)
     app.say(f"Reverted {back.title}.")
 
 

@@ -71,7 +71,7 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
     from octavo.data.writes.change_request_writes import request_reviews
 
     def asked(_: object) -> None:
-        request.view.ask_again()
+        request.view.refresh_data()
         if app.screen is request.view:  # not offered if the user left the view meanwhile
             readiness.offer(app, request.about)
 
@@ -79,8 +79,8 @@ def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[
     app.writes.send(
         f"request a review of {request.name}",
         request_reviews(app.session.live, request.at, people),
-        said=f"Requested a review of {request.name} from {who}",
-        then=asked,
+        message=f"Requested a review of {request.name} from {who}",
+        on_success=asked,
     )
 
 
@@ -91,9 +91,9 @@ def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> No
     app.writes.send(
         doing,
         send_plain(app.session.live, op, f"Could not {doing}"),
-        said=f"Withdrew the review request sent to {name}",
-        then=lambda _: request.view.ask_again(),
-        is_shown=True,
+        message=f"Withdrew the review request sent to {name}",
+        on_success=lambda _: request.view.refresh_data(),
+        is_visible=True,
     )
 
 

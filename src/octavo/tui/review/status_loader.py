@@ -66,7 +66,7 @@ class RequestStatuses:
     def of(self, about: ChangeRequest) -> RequestStatus:
         """How one stands, as far as that is known. Asks nobody."""
         known, found = self._view.shell.workspace, self._found.get(about.id) or _Found()
-        me, threads = known.me.id if known.me is not None else "", known.open_threads(about)
+        me, threads = known.me.id if known.me is not None else "", known.open_thread_count(about)
         if about.status not in UNDECIDED:
             return standing(about, threads, (), (), (), me)
         if not is_predicted(about):
@@ -124,8 +124,10 @@ class RequestStatuses:
         self._followed.move_to_end(about.id)
         if about.status in UNDECIDED:
             # The summary beside it may have asked a moment ago.
-            view.follow(f"reviews of {about.id}", reviews_of(at), partial(self._show_reviews, about.id), anew=False)
-            view.follow(f"asked of {about.id}", requested_of(at), partial(self._show_requested, about.id), anew=False)
+            view.follow(f"reviews of {about.id}", reviews_of(at), partial(self._show_reviews, about.id), refetch=False)
+            view.follow(
+                f"asked of {about.id}", requested_of(at), partial(self._show_requested, about.id), refetch=False
+            )
         self._follow_threads(about.id)
 
     def _follow_threads(self, name: str) -> None:
@@ -137,7 +139,7 @@ class RequestStatuses:
         )
         op = open_threads_of(_at(about)) if has_verdict and about.comments else None
         self._view.follow(
-            f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None, anew=False
+            f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None, refetch=False
         )
 
     def _leave(self, name: str) -> None:
@@ -159,7 +161,7 @@ class RequestStatuses:
 
     def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None and name in self._followed:
-            self._view.shell.workspace.count_open_comments(name, snapshot.value, self._followed[name].comments)
+            self._view.shell.workspace.record_open_comments(name, snapshot.value, self._followed[name].comments)
             self._changed(name)
 
     def _taken(

@@ -119,7 +119,7 @@ async def undo(app: Shell, space: SpaceRef, of: ChangeRequest) -> None:
     if at is None:
         app.say(sentence, tone="failed")
         return
-    app.writes.is_final(
+    app.writes.forbid_undo(
         "You cannot undo a revert by pressing u. To discard the revert, press L to archive the new change request."
     )
     app.say(sentence)

@@ -170,7 +170,7 @@ async def send(app: Shell, at: ChangeRequestRef, seen: UpdatePreview, then: Reso
     if sent.kind != "done" or sent.result is None:
         app.say(sent.message, tone="failed")
         return ""
-    app.writes.is_final(f"You cannot undo the update of {name} by pressing u.")
+    app.writes.forbid_undo(f"You cannot undo the update of {name} by pressing u.")
     result = sent.result.result
     if result == "conflicts" or (not result and seen.foreseen.conflicts):
         made = sent.result.revision if result else None

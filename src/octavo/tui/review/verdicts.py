@@ -105,8 +105,8 @@ async def _ask_to_withdraw(app: Shell, request: RequestAtHand) -> None:
             app.writes.send(
                 f"withdraw your review of {name}",
                 withdraw_review_by_request(live, at, mine),
-                said=f"Withdrew your review of {name}",
-                then=lambda _: request.view.ask_again(),
+                message=f"Withdrew your review of {name}",
+                on_success=lambda _: request.view.refresh_data(),
             )
 
     given_as = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
@@ -130,8 +130,8 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
         lines=4,
         placeholder="optional" if approves or held else "",
         required_error="" if approves or held else "Describe what needs to change.",
-        save_draft=draft.keep,
-        save_draft_now=draft.keep_now,
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
     )
     dialog = ConfirmDialog(
         f"Approve {name} {change_request.title}?" if approves
@@ -142,8 +142,8 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
     )  # fmt: skip
 
     def submitted(_: object) -> None:
-        draft.drop()
-        request.view.ask_again()
+        draft.delete()
+        request.view.refresh_data()
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
@@ -158,16 +158,16 @@ def review(app: Shell, request: RequestAtHand, status: Verdict) -> None:
             sending = change_request_writes.submit_review(
                 app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=place
             )
-            app.writes.submit_review(doing, sending, said=f"Submitting your review of {name} with {held_ones}…")
+            app.writes.submit_review(doing, sending, message=f"Submitting your review of {name} with {held_ones}…")
             return
         app.writes.send(
             doing,
             change_request_writes.review(
                 app.session.live, at, status, change_request.revision, answer.text, action=doing
             ),
-            said=said,
-            then=submitted,
-            otherwise=dialog_draft.SAID if answer.text else "",
+            message=said,
+            on_success=submitted,
+            failure_hint=dialog_draft.DRAFT_SAVED if answer.text else "",
         )
 
     app.push_screen(dialog, decided)

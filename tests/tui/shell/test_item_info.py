@@ -1,4 +1,4 @@
-"""What is told of a thing by `i`."""
+"""Details of items in the Info dialog."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from octavo.api.sites import AdaptiveContent, Proxy, Site
 from octavo.api.spaces import Space
 from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
-from octavo.tui.shell.info_facts import facts_of, of_fields
+from octavo.tui.shell.item_info import field_details, item_details
 
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
 
-def test_a_comment_with_all_there_is_to_tell() -> None:
+def test_details_of_a_comment_with_all_fields() -> None:
     comment = Comment(
         id="k1",
         posted_by=User(id="u1", display_name="Ada"),
@@ -30,7 +30,7 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
         target=Target(page=TargetPage(id="p1", title="Start"), node=TargetNode(id="n1"), revision="r1"),
         permissions=Permissions(view=True, edit=True),
     )
-    kind, facts = facts_of(comment)
+    kind, facts = item_details(comment)
     told = dict(facts)
     assert kind == "comment"
     assert told.pop("posted").startswith("2026-03-01 09:30 UTC · ")
@@ -57,22 +57,22 @@ def test_a_comment_with_all_there_is_to_tell() -> None:
         (Organization(id="x", title="T"), "organization"),
     ],
 )
-def test_what_the_server_does_not_say_is_left_out(thing: Model, kind: str) -> None:
-    told, facts = facts_of(thing)
+def test_fields_without_a_value_are_omitted(thing: Model, kind: str) -> None:
+    told, facts = item_details(thing)
     assert told == kind
     assert [value for _, value in facts] == ["x", "T"]
 
 
-def test_fields_of_a_thing_within_another_are_told_by_their_own_names_unless_these_are_taken() -> None:
+def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:
     member = TeamMember(
         organization=Member(id="m", role="edit", user=User(id="u", display_name="Ada", email="ada@acme.com")),
         team=Membership(role="owner"),
     )
-    facts = dict(of_fields(member))
+    facts = dict(field_details(member))
     assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
-    called = dict(of_fields(member, called={"organization.role": "team role"}))
+    called = dict(field_details(member, labels={"organization.role": "team role"}))
     assert "team role" in called, "the label that is asked for is given"
     proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
-    facts = dict(of_fields(proxy))
+    facts = dict(field_details(proxy))
     assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

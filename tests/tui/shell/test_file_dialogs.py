@@ -6,16 +6,16 @@ import pytest
 
 from octavo.api.content import File, Page
 from octavo.data.atomic_files import safe_name
-from octavo.tui.shell.exporting import path_of, short_path, slug
-from octavo.tui.shell.file_facts import kind_of, size_in_words
+from octavo.tui.shell.file_dialogs import export_path, short_path, slug
+from octavo.tui.shell.item_labels import file_kind, format_size
 
 
 @pytest.mark.parametrize(
     ("size", "words"),
     [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1340, "1.3 kB"), (12_000_000, "12 MB"), (999_600, "1.0 MB")],
 )
-def test_a_size_has_few_digits(size: int, words: str) -> None:
-    assert size_in_words(size) == words
+def test_file_size_has_few_digits(size: int, words: str) -> None:
+    assert format_size(size) == words
 
 
 @pytest.mark.parametrize(
@@ -31,24 +31,24 @@ def test_a_size_has_few_digits(size: int, words: str) -> None:
         ("a", "", "file"),
     ],
 )
-def test_a_kind_of_file_is_a_word_or_two(name: str, content_type: str, kind: str) -> None:
-    assert kind_of(File(id="f", name=name, content_type=content_type)) == kind
+def test_file_kind_is_one_or_two_words(name: str, content_type: str, kind: str) -> None:
+    assert file_kind(File(id="f", name=name, content_type=content_type)) == kind
 
 
-def test_pages_lie_in_folders_as_repositories_have_them() -> None:
+def test_exported_pages_have_the_paths_of_a_repository() -> None:
     below = Page(id="b", path="guides/setup")
-    assert path_of(below) == ("guides", "setup.md")
-    assert path_of(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
-    assert path_of(Page(id="r", path="")) == ("README.md",)
+    assert export_path(below) == ("guides", "setup.md")
+    assert export_path(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
+    assert export_path(Page(id="r", path="")) == ("README.md",)
 
 
-def test_titles_become_names_of_files() -> None:
+def test_title_becomes_a_file_name() -> None:
     assert slug("  Your first  tide table ") == "your-first-tide-table"
     assert safe_name(f"{slug('../../etc/passwd')}.md") == "etc_passwd.md"
     assert slug("") == "page"
 
 
-def test_what_is_at_home_is_shown_as_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_in_home_folder_begins_with_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/somebody")
     assert short_path(Path("/somebody/a/b.md")) == "~/a/b.md"
     assert short_path(Path("/somebodyelse/b.md")) == "/somebodyelse/b.md"
