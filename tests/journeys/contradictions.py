@@ -13,8 +13,8 @@ from octavo.api.wire import encode
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.inbox.inbox import InboxScreen
-from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
+from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.shell.frame import StatusBar
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import painted_rows
@@ -66,7 +66,7 @@ def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
     at: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
-        case ChangesScreen() if not (screen.narrowing.filters or screen.only_mine):
+        case ChangesScreen() if not (screen.filters.filters or screen.only_mine):
             at = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
             at = [(screen.rows, screen.subscriptions.operation("files"))]
@@ -160,8 +160,8 @@ def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
         return
     if lost or snapshot.failed or snapshot.unknown.words or snapshot.is_loading:
         yield f"says that nothing needs one, and does not know {snapshot.unknown.words} {snapshot.failed}"
-    if screen.marked.here:
-        yield f"says that nothing needs one, and {len(screen.marked.here)} things do"
+    if screen.marked_rows.here:
+        yield f"says that nothing needs one, and {len(screen.marked_rows.here)} things do"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

@@ -10,7 +10,7 @@ from octavo.help import text_of
 from octavo.tui.app.destinations import palette_entries
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen

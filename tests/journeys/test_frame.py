@@ -16,8 +16,8 @@ from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.places import SpaceRef
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.review import change_request
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review import request_view
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.shell.frame import StatusBar, TopBar
 from octavo.tui.widgets import wording
 from tests.journeys.lived_in import lived_in, new_stage, stage
@@ -191,7 +191,7 @@ async def test_the_account_on_a_server_is_named_and_the_age_of_the_data_is_short
 class WidthRecorder(ChangeRequestScreen):
     """A change request that records the width of its left pane at each painting."""
 
-    CSS_PATH = str(Path(change_request.__file__).with_suffix(".tcss"))
+    CSS_PATH = str(Path(request_view.__file__).with_suffix(".tcss"))
 
     def __init__(self, about: ChangeRequest, space: SpaceRef) -> None:
         super().__init__(about, space)

@@ -23,9 +23,10 @@ from octavo.server.demo.library import SITE
 from octavo.tui.content.content import ContentScreen
 from octavo.tui.reader.link_following import follow
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.resources.form import fill_in
-from octavo.tui.resources.form_references import References
-from octavo.tui.resources.trying_conditions import open_condition
+from octavo.tui.resources.condition_tester import open_condition
+from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.writing.page_drafts import PageDraftKey
@@ -57,16 +58,18 @@ async def a_note(run: Run) -> None:
 
 async def a_form(run: Run) -> None:
     here = OrganizationRef(organization_id="saltmarsh")
-    people = References(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
+    people = ReferenceList(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
     known, picked = {"at": here}, {"members": people}
-    fill_in(
-        run.app,
-        teams.Create,
-        title="New team",
-        known=known,
-        references=picked,
-        draft="a form",
-        sent=lambda op, answer: None,
+    open_form(
+        FormRequest(
+            run.app,
+            teams.Create,
+            title="New team",
+            arguments=known,
+            reference_lists=picked,
+            draft_name="a form",
+            on_sent=lambda op, answer: None,
+        )
     )
     await run.see("New team")
     await run.type("Divers")
@@ -117,8 +120,8 @@ WAYS: dict[str, dict[str, Way]] = {
         "ConfirmDialog": ("ctrl+n", "enter", "enter"),
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
-        "TryCondition": (a_condition,),
-        "UnsavedDrafts": (an_unsaved_text,),
+        "ConditionTest": (a_condition,),
+        "UnsavedTexts": (an_unsaved_text,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
@@ -141,7 +144,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "ReviewersScreen": ("V",),
         "MergeSeveralDialog": ("j", "x", "j", "x", "m"),
         "ChangeRequestScreen": ("escape", "escape", "/", *"refused", "enter", "enter"),
-        "HeldScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
+        "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
         "ChangesScreen": ("3",),
@@ -150,17 +153,17 @@ WAYS: dict[str, dict[str, Way]] = {
         "CheckedDialog to update": ("/", *"retry", "enter", "enter", "U"),
         "IncomingChanges": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
-        "OutcomeScreen": ("enter", "R", "b", "p"),
-        "OwnConflictsScreen": ("enter", write_into_four, "e", "enter"),
+        "MergedPreviewScreen": ("enter", "R", "b", "p"),
+        "DraftConflictsScreen": ("enter", write_into_four, "e", "enter"),
     },
 }
 """How each is come to from where one was when the one before it was closed. What comes after its name tells apart what
 it was opened for."""
 SELDOM = {
-    *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
-    "UnsavedDrafts",
+    *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
+    "UnsavedTexts",
     *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
-    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
+    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}

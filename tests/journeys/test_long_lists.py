@@ -10,7 +10,7 @@ from octavo.api import comments, reviews
 from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
 from octavo.tui.comments.thread_places import Place, reached
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
@@ -51,7 +51,7 @@ def many_change_requests(answer: Any) -> None:
 async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.review.change_requests.LOOKED_AT", FEW)
+    monkeypatch.setattr("octavo.tui.review.request_list.CHECKED_AT_ONCE", FEW)
     lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("F", *"not reviewed", "enter")

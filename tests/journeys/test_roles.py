@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.tui.content.content import ContentScreen
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 

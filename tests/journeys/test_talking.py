@@ -11,7 +11,7 @@ from octavo.data.writes.direct import send_plain
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import Threads
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"

@@ -18,25 +18,25 @@ from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.note import NoteSheet
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.picture import PictureScreen
 from octavo.tui.reader.record import RecordSheet
 from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.trying_conditions import TryCondition
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.held import HeldScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
-from octavo.tui.review.merge_outcome import OutcomeScreen
-from octavo.tui.review.reviewers import ReviewersScreen
+from octavo.tui.review.merge_preview import MergedPreviewScreen
+from octavo.tui.review.pending_comments import PendingCommentsScreen
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
+from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.line_list import LineList
@@ -66,7 +66,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     DiffView,
     ConflictsScreen,
     ThreeWay,
-    OutcomeScreen,
+    MergedPreviewScreen,
     IncomingChanges,
     PictureScreen,
     ReviewersScreen,
@@ -77,8 +77,8 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ConfirmDialog,
     CheckedDialog,
     FormDialog,
-    TryCondition,
-    HeldScreen,
+    ConditionTest,
+    PendingCommentsScreen,
     ActivityScreen,
     HelpScreen,
     SignInScreen,

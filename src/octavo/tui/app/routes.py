@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
     from octavo.tui.content.content import ContentScreen
-    from octavo.tui.resources.browser import BrowserScreen
+    from octavo.tui.resources.resource_browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
-    "inbox": "octavo.tui.inbox.inbox:InboxScreen",
+    "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
     "content": "octavo.tui.content.content:ContentScreen",
-    "changes": "octavo.tui.review.change_requests:ChangesScreen",
+    "changes": "octavo.tui.review.request_list:ChangesScreen",
     "comments": "octavo.tui.comments.all_threads:CommentsScreen",
-    "sites": "octavo.tui.resources.site_resources:screen",
-    "admin": "octavo.tui.resources.organization_resources:screen",
+    "sites": "octavo.tui.resources.site_resources:create_screen",
+    "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
 """The view of each mode of the app."""
-CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
+CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
-OWN_CONFLICTS = "octavo.tui.review.own_conflicts:OwnConflictsScreen"
+OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:DraftConflictsScreen"
 
 
 def screen(name: str, *arguments: Any) -> Screen[Any]:
@@ -135,7 +135,7 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         organization = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(organization):
-            organization.seeking.begin(kind, key, "everyone with access")
+            organization.pending.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 

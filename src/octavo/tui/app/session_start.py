@@ -28,7 +28,7 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     from octavo.tui.writing.page_drafts import report_unsent_pages
 
     notifying = [
-        unfinished_merges.tell(app, session),
+        unfinished_merges.report_unfinished(app, session),
         report_unsent_pages(app, session),
         editor_files.recover_drafts(app),
     ]

@@ -15,11 +15,11 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content.space_places import Held, kind_of, title_of
-from octavo.tui.resources import writing
-from octavo.tui.resources.acting import to_type
+from octavo.tui.resources import resource_writes
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
-from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.resources.resource_commands import text_to_type
+from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.dialog_draft import DialogDraft
 from octavo.tui.shell.permissions import why_no_permission
 from octavo.tui.shell.write_queue import DirectUndo, show_progress
@@ -47,18 +47,18 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
     """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
     if (thing := managed.thing) is None:
         return
-    resource: Resource[Any] = SPACES if isinstance(thing, Space) else COLLECTIONS
+    resource: Resource[Any] = MANAGED_SPACES if isinstance(thing, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=managed.organization.id)
     known, live, name = {"at": at}, app.session.live, title_of(thing)
-    back = writing.putting_back(live, resource, known, (thing,))
-    typed = to_type("delete", resource, (thing,))
+    back = resource_writes.undo_of_deletion(live, resource, known, (thing,))
+    typed = text_to_type("delete", resource, (thing,))
 
     def decided(answer: Confirmed | None) -> None:
         if answer is None:
             return
         app.writes.send(
             f"delete {name}",
-            writing.delete(live, resource, known, (thing,)),
+            resource_writes.delete_items(live, resource, known, (thing,)),
             message=f"Deleted {name}.",
             make_undo=None if back is None else lambda _: back,
             on_success=lambda _: _gone(app, managed, thing),
@@ -87,7 +87,7 @@ def delete(app: Shell, managed: ManagedSpaces) -> None:
 
 def _known_facts(managed: ManagedSpaces, thing: Held) -> list[Fact]:
     if isinstance(thing, Space):
-        return [Fact("care", "", said) for said in SPACES.hangs_on(thing)]
+        return [Fact("care", "", said) for said in MANAGED_SPACES.delete_effects(thing)]
     inside = sum(each.parent == thing.id for each in managed.spaces)
     folders = sum(each.parent == thing.id for each in managed.collections)
     held = " and ".join(

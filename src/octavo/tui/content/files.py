@@ -21,7 +21,7 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.content.link_locations import go_to, key_of, title_of, trails
-from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.shell.file_dialogs import save_file
 from octavo.tui.shell.item_labels import file_kind, format_dimensions, format_size
 from octavo.tui.shell.list_view import ListView
@@ -214,7 +214,7 @@ class FilesScreen(ListView[File]):
             self._asking.stop()
         if self.rows.item is not None:
             self.uses.state.wait_for("the pages that use this file")
-            self._asking = self.set_timer(ASK_AFTER, self._ask)
+            self._asking = self.set_timer(SELECTION_DELAY, self._ask)
 
     def _ask(self) -> None:
         if (file := self.rows.item) is not None:

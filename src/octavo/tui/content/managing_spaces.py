@@ -18,10 +18,11 @@ from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import deleting_spaces, space_places
 from octavo.tui.content.space_places import Held, title_of
-from octavo.tui.resources import filling
-from octavo.tui.resources.form import fill_in
+from octavo.tui.resources import resource_forms
+from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
-from octavo.tui.resources.space_resources import SPACES
+from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets.chooser import Choice
@@ -44,15 +45,14 @@ def create(app: Shell, managed: ManagedSpaces) -> None:
     at, inside = OrganizationRef(organization_id=managed.organization.id), managed.collection
     where: list[Collection | None] = [inside] if inside is not None else []
     choices: list[Choice[Deed]] = []
-    for resource in (SPACES, COLLECTIONS):
+    for resource in (MANAGED_SPACES, COLLECTIONS):
         for folder in (*where, None):
             place = "at the top level" if folder is None else f"in {title_of(folder)}"
             off = managed.why_may_not_add_to(folder) or ""
             known = {"at": at} if folder is None else {"at": at, "parent": folder.id}
-            named = replace(resource, new=f"New {resource.one} {place}")
-            choices.append(
-                Choice(partial(filling.create, app, named, known, managed.came), named.new, disabled_reason=off)
-            )
+            named = replace(resource, create_title=f"New {resource.singular} {place}")
+            open_form_of = partial(resource_forms.open_create_form, app, named, known, managed.came)
+            choices.append(Choice(open_form_of, named.create_title, disabled_reason=off))
     app.push_screen(Picker("Create", choices), _do)
 
 
@@ -65,9 +65,9 @@ def change(app: Shell, managed: ManagedSpaces) -> None:
     """Show the settings form of the selected space or collection."""
     thing, at = managed.thing, OrganizationRef(organization_id=managed.organization.id)
     if isinstance(thing, Space):
-        filling.change(app, SPACES, {"at": at}, thing)
+        resource_forms.open_edit_form(app, MANAGED_SPACES, {"at": at}, thing)
     elif thing is not None:
-        filling.change(app, COLLECTIONS, {"at": at}, thing)
+        resource_forms.open_edit_form(app, COLLECTIONS, {"at": at}, thing)
 
 
 def choose(app: Shell, managed: ManagedSpaces) -> None:
@@ -262,16 +262,18 @@ def _fill_import(app: Shell, space: Space, at: ContentRef, where: str, into: Tar
     live_now = (
         "Readers will see the pages immediately." if into is None else "Readers will see the pages after the merge."
     )
-    fill_in(
-        app,
-        imports.Create,
-        title=f"Import pages into {where}",
-        known={"at": at},
-        draft=f"form import {space.id}",
-        sent=sent,
-        verb="Import",
-        intro=f"The pages will be added after the last page. {live_now}",
-        doing="Importing… The server responds only after all the pages are imported.",
+    open_form(
+        FormRequest(
+            app,
+            imports.Create,
+            title=f"Import pages into {where}",
+            arguments={"at": at},
+            draft_name=f"form import {space.id}",
+            on_sent=sent,
+            verb="Import",
+            intro=f"The pages will be added after the last page. {live_now}",
+            progress_notice="Importing… The server responds only after all the pages are imported.",
+        )
     )
 
 

@@ -31,7 +31,7 @@ from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.review.request_summary import ASK_AFTER
+from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.shell.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.tui.shell.routes import ToPage
 from octavo.tui.shell.view import View
@@ -200,7 +200,7 @@ class PageHistoryScreen(View):
         if self._asking is not None:
             self._asking.stop()
         self._draw_banner()
-        self._asking = self.set_timer(ASK_AFTER, self._show_version)
+        self._asking = self.set_timer(SELECTION_DELAY, self._show_version)
         self.refresh_bindings()
 
     def _show_version(self) -> None:
