@@ -1,4 +1,4 @@
-"""Make of a body what an operation promises."""
+"""Parsing of response bodies into the types that operations return."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from octavo.client.body import LIST_CAP, PAGE_CAP
 from octavo.client.threads import aside
 
 ASIDE = 256 * 1024
-"""Bytes from which reading would hold up the event loop."""
+"""Body size in bytes from which parsing runs in a thread, because it would block the event loop."""
 REMEMBERED = 1000
-"""Addresses of which it is known what the last answer was made of."""
+"""Maximum number of URLs whose last response is remembered."""
 
 
 class LastRead:
-    """What the last answers were made of: the same bytes again are the same answer, as long as anybody holds that."""
+    """Cache of parsed responses. An unchanged body returns the same object, as long as another reference to the object
+    exists."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[type[Operation[Any]], str], tuple[bytes, ref[Any]]] = OrderedDict()
-        """By what was asked and where: two operations may make different things of one answer."""
+        """Digest of the body and parsed response, by operation and URL. Two operations may parse the same response
+        differently."""
 
     async def read_as(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
-        """What `spec` promises of the resource at `url`. Raises BadResponse."""
+        """Return the body as the type that `spec` documents, from the cache if unchanged. Raises BadResponse."""
         if not body:
             return await read_as(spec, body, host)
         made_of = hashlib.blake2b(body, digest_size=16).digest()
@@ -47,12 +49,12 @@ class LastRead:
 
 
 def is_nothing(spec: Spec) -> bool:
-    """Whether the operation promises no content."""
+    """Return whether the operation has no response body."""
     return spec.answer in (None, type(None))
 
 
 def cap(spec: Spec) -> int:
-    """The most bytes its answer may have; 0 when it promises none."""
+    """Return the maximum size of the response body in bytes, 0 if the operation has no response body."""
     kind = spec.answer
     if is_nothing(spec):
         return 0
@@ -88,7 +90,7 @@ async def parsed(body: bytes, host: str) -> Any:
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Items and next cursor of a page of a list as JSON has it. Raises BadResponse."""
+    """Return the items and the next cursor of a list page in JSON. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")

@@ -1,7 +1,8 @@
-"""Downloads of what an answer names: files, pictures, PDFs. The key goes to its own origin and nowhere else.
+"""Downloads from URLs in responses: files, images, PDFs.
 
-Addresses elsewhere need https. Their host is looked up once and the connection is made to what was found, which has to
-be of the internet, so that no answer can make us ask a machine of this network. Each redirect is checked anew.
+The token is sent to its own origin only. URLs of other hosts need https. Their host name is resolved once, and the
+connection goes to that IP address, which must be public. So no response can make Octavo contact a machine in the local
+network. Every redirect is checked again.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ HOPS = 5
 async def download(
     url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes at `url`, as they come. `carrier` asks `origin`. Raises ApiError, also when they are more than `most`."""
+    """Yield the bytes at `url`. `carrier` sends requests to `origin`. Raises ApiError, also if there are more than
+    `most` bytes."""
     base = url
     for _ in range(HOPS + 1):
         parts = parts_of(base, url)
@@ -76,7 +78,7 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
 
 
 def is_at(parts: SplitResult, origin: str) -> bool:
-    """Whether a URL belongs to this origin."""
+    """Return whether a URL belongs to this origin."""
     return _triple(parts) == triple(origin)
 
 

@@ -1,7 +1,7 @@
-"""Give up what the HTTP library does, so that it can still give back its connections.
+"""Cancellation of calls into the HTTP library without losing its connections.
 
-It shields what it gives back from scopes of anyio, not from tasks that are cancelled: cancelled in the wrong turn, or
-twice, it forgets connections that are open. So its work is done in tasks that nobody cancels.
+The library releases connections correctly in a canceled anyio scope, but not in a canceled task: canceled at a wrong
+moment, or twice, it forgets open connections. So its calls run in tasks that are never canceled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 async def to_its_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """What `work` returns, or raises. It ends before this does; `give_up` is called each time this is cancelled."""
+    """Run `work` to its end and return its result. `give_up` is called each time this task is canceled."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -28,16 +28,17 @@ async def to_its_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] =
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # who asked has left
+        task.exception()  # the caller is gone, so the error is only marked as retrieved
     raise cancelled
 
 
 class GivenUp(Exception):
-    """The work was given up by another than who waited for it."""
+    """The work was canceled by someone other than its caller."""
 
 
 async def in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """What `work` returns. Raises GivenUp once `scope` is cancelled. Ends before that is raised."""
+    """Run `work` in a cancel scope and return its result. Raises GivenUp after the work has ended, if `scope` was
+    canceled."""
 
     async def run() -> T:
         with scope:

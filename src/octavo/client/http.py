@@ -1,4 +1,4 @@
-"""Requests over HTTP. The one place that knows httpx, whose types and errors end here."""
+"""Requests over HTTP. This is the only module that uses httpx; its types and errors do not leave this module."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections go before servers close theirs, usually after 5 seconds: a race that loses writes."""
+"""Idle connections are closed before servers close them, usually after 5 seconds. A write on a closing connection would
+be lost."""
 
 _LOCATION = "octavo.location"
 
-# httpcore imports it several times for each request. Where it is not there, which is where trio is not, each of these
-# looks through all folders with modules; None says that there is no use in looking.
+# httpcore imports sniffio several times per request. Without trio it is not installed, and each import would search all
+# module folders. None in `sys.modules` ends the search at once.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]  # stubs know modules only, the language says None as well
 
-# At INFO they log addresses with their queries, at DEBUG headers.
+# The libraries log URLs with queries at INFO, and headers at DEBUG.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class OriginAuth(httpx.Auth):
-    """Adds the key to requests of its origin, and stops all others."""
+    """Adds the token to requests to its origin, and blocks all other requests."""
 
     def __init__(self, origin: str, key: SecretStr) -> None:
         self._origin = triple(origin)
@@ -61,14 +62,14 @@ class OriginAuth(httpx.Auth):
 
 
 class _Sending:
-    """A request on its way, and what is open because of it."""
+    """A request that is being sent, with its open streams."""
 
     def __init__(self, *, left: bool) -> None:
         self.scope = CancelScope()
         self.left = left
-        """Whether a byte of it may have been sent."""
+        """Whether a byte of the request may have been sent."""
         self.settled = asyncio.Event()
-        """Whether its answer began, or will not come any more."""
+        """Set when the response has started or will not come."""
         self.response: httpx.Response | None = None
         self._streams: list[Any] = []
 
@@ -80,23 +81,23 @@ class _Sending:
         finally:
             if self.response is None:
                 with CancelScope(shield=True):
-                    for stream in self._streams:  # in a handshake that is given up, the library forgets it open
+                    for stream in self._streams:  # the library leaves the stream open if its handshake is canceled
                         await stream.aclose()
             self.settled.set()
 
     async def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """The HTTP library tells what it does."""
+        """Handle a trace event of the HTTP library."""
         if event.endswith(".connect_tcp.complete"):
             self._streams.append(info["return_value"])
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            # Given up a turn later, the connection would count as taken for good.
+            # Canceled any later, the connection would count as in use forever.
             await checkpoint_if_cancelled()
         if event.endswith(".send_request_headers.started"):
             self.left = True
 
 
 class HttpCarrier:
-    """Keeps the connections to one origin."""
+    """Sends requests over connections to one origin."""
 
     def __init__(
         self,
@@ -107,9 +108,9 @@ class HttpCarrier:
         ca_file: Path | None = None,
         place: str = "",
     ) -> None:
-        """`place` is the IP address to connect to, where the name of the host was looked up before.
+        """`place` is the IP address to connect to, if the host name was resolved before.
 
-        Raises Unsendable with a sentence when the environment does not let us build connections.
+        Raises Unsendable with a sentence if environment variables prevent connections.
         """
         self._origin = origin
         self._place = place
@@ -123,7 +124,7 @@ class HttpCarrier:
         self._under_way: set[_Sending] = set()
         self._closed = False
         self._untold = transport is not None
-        """Whether what carries requests may not tell when one leaves."""
+        """Whether the transport may send a request without a trace event."""
         self._called = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -141,7 +142,7 @@ class HttpCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
-        """Send once. Raises ApiError, while the chunks are read too."""
+        """Send the request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
             raise self._ended()
         sending = _Sending(left=self._untold)
@@ -163,7 +164,7 @@ class HttpCarrier:
             await to_its_end(_given_back(chunks, sending.response))
 
     async def aclose(self) -> None:
-        """Let go of the connections. What has not been sent is given up as NotSent, an answer under way is Lost."""
+        """Close the connections. Unsent requests raise NotSent, requests waiting for a response raise Lost."""
         self._closed = True
         await to_its_end(self._let_go())
 
@@ -182,7 +183,7 @@ class HttpCarrier:
         url = self._address(outgoing.target)
         if not self._place:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
-        # The certificate is still to be that of the host.
+        # The certificate must still match the host name.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
             outgoing.method,
@@ -226,7 +227,7 @@ async def _given_back(chunks: AsyncGenerator[bytes, None] | None, response: http
 
 
 async def _set_location_aside(response: httpx.Response) -> None:
-    """Keep the library from reading it: it stumbles over odd ones even when it is not to follow them."""
+    """Hide the location header from the library, which fails on invalid URLs even without following redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -236,12 +237,12 @@ def _triple(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _trust(ca_file: Path | None) -> ssl.SSLContext:
-    """The trust store of the system, and `ca_file` beside it. There is no way to turn it off."""
+    """Return the trust store of the system with `ca_file` added. Certificate checks cannot be turned off."""
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=str(ca_file))
-        except (OSError, ValueError) as error:  # of TLS too
+        except (OSError, ValueError) as error:  # includes TLS errors
             is_there = not isinstance(error, FileNotFoundError | ValueError)
             why = "contains no readable certificates" if is_there else "does not exist"
             raise Unsendable(
@@ -251,7 +252,7 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
-    """Return `error` as an ApiError. `called` is the peer of the connection: the host or a proxy."""
+    """Return `error` as an ApiError. `called` is the other end of the connection: the host or a proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):

@@ -1,4 +1,4 @@
-"""Reads under way that others may join instead of asking again."""
+"""Reads in progress, which equal reads share instead of sending another request."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class _Flight:
         self.aboard: list[IsWaitedFor] = []
 
     def is_waited_for(self) -> bool:
-        """Whether anybody does for whom it goes on."""
+        """Return whether a caller is waiting for this read in the foreground."""
         return any(each() for each in self.aboard)
 
 
 class RequestsInFlight:
-    """Each goes on while anyone still waits for it, and is cancelled when the last one leaves."""
+    """The reads in progress. A read is canceled when its last caller stops waiting."""
 
     def __init__(self, boarded: Callable[[], None]) -> None:
-        """`boarded` is called when somebody joined one that others began: it may be more urgent now."""
+        """`boarded` is called when a caller joins a read, which may now be more urgent."""
         self._boarded = boarded
         self._open: dict[Hashable, _Flight] = {}
         self._all: set[asyncio.Task[Any]] = set()
@@ -36,12 +36,12 @@ class RequestsInFlight:
     async def join(
         self, key: Hashable, is_waited_for: IsWaitedFor, start: Callable[[IsWaitedFor], Coroutine[Any, Any, T]]
     ) -> T:
-        """What the flight called `key` brings; `start` begins it when there is none. It is as urgent as the most urgent
-        of those who wait for it."""
+        """Return the result of the read with this key. If there is none in progress, `start` starts one. A read is as
+        urgent as its most urgent caller."""
         flight = self._open.get(key)
         if flight is None:
             flight = self._open[key] = _Flight(key)
-            # It belongs to nobody who asks: their context, and the dialog in it, would be kept until its deadline.
+            # The task gets an empty context, because the context of the caller would keep its dialog in memory.
             flight.task = asyncio.get_running_loop().create_task(start(flight.is_waited_for), context=Context())
             self._all.add(flight.task)
             flight.task.add_done_callback(partial(self._landed, flight))
@@ -59,15 +59,15 @@ class RequestsInFlight:
                 self._forget(flight)
 
     def close(self) -> None:
-        """Let nobody join those under way."""
+        """Let no caller join the current reads."""
         self._open.clear()
 
     async def end(self) -> None:
-        """End those under way, and wait until they have: each gives back its connection, which takes some turns."""
+        """Cancel all reads and wait until they have released their connections."""
         self._open.clear()
         ending = tuple(self._all)
         for task in ending:
-            if not task.cancelling():  # who is told twice stops giving back what it has
+            if not task.cancelling():  # a second cancel would interrupt the release of connections
                 task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
@@ -75,7 +75,7 @@ class RequestsInFlight:
         self._all.discard(task)
         self._forget(flight)
         if not task.cancelled():
-            task.exception()  # nobody may be left to hear of it
+            task.exception()  # marks the error as retrieved, in case all callers are gone
 
     def _forget(self, flight: _Flight) -> None:
         if self._open.get(flight.key) is flight:

@@ -1,4 +1,5 @@
-"""Whose turn it is: what somebody waits for goes before what is asked in the background, which never takes all connections."""
+"""The order of requests. Requests that the user waits for come first, and background requests never use all
+connections."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class _Turn:
 
 
 class Turns:
-    """At most `at_once` requests are under way, and at most `behind` of them are such that nobody waits for."""
+    """Limits requests to `at_once` at the same time, and background requests to `behind`."""
 
     def __init__(self, at_once: int, behind: int) -> None:
         self._at_once, self._behind = at_once, behind
@@ -26,7 +27,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
-        """Wait for a turn, and have it."""
+        """Wait until the request may be sent. It counts as running until the context exits."""
         turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
         self._line[turn] = None
         self.look()
@@ -39,7 +40,7 @@ class Turns:
             self.look()
 
     def look(self) -> None:
-        """Let go ahead whoever can: somebody is done, or waits for what nobody waited for."""
+        """Start waiting requests if the limits allow, after a request has ended or has become more urgent."""
         while len(self._under_way) < self._at_once and (turn := self._next()) is not None:
             del self._line[turn]
             self._under_way.add(turn)

@@ -1,7 +1,7 @@
-"""Files on their way to an address that an answer named, which works once. No key goes with them, wherever it is.
+"""Uploads to URLs in responses, each of which works once.
 
-Addresses elsewhere are held to what those of downloads are (`downloading.py`). A redirect is not followed: what was sent
-is not sent again.
+The token is never sent with an upload. URLs of other hosts need the same checks as downloads (`downloading.py`). A
+redirect is not followed, because the content is sent only once.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ async def upload(
     agent: str,
     ca_file: Path | None,
 ) -> None:
-    """Put the `size` bytes of `content`, a file of the MIME type `kind`, to `url`, once. Raises ApiError.
-
-    `keyless` asks `origin`, without a key.
-    """
+    """Upload the `size` bytes of `content`, a file of the MIME type `kind`, to `url`, once. Raises ApiError. `keyless`
+    sends requests to `origin` without a token."""
     parts = parts_of(url, url)
     home = is_at(parts, origin)
     asked = keyless if home else await carrier_to(parts, ca_file)
