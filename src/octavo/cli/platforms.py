@@ -209,10 +209,10 @@ class Late:
         """Return the platform, and build it first if needed. A failed build raises its error at every call."""
         import asyncio
 
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
         if self._building is None:
-            self._building = asyncio.ensure_future(aside(self._build))
+            self._building = asyncio.ensure_future(run_in_thread(self._build))
         platform: Platform = await asyncio.shield(self._building)
         platform.delay, platform.fail = self._latency, self._fail
         self._platform = platform

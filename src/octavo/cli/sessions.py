@@ -93,11 +93,11 @@ class LateClient:
         answer = await (await self.client())(op)
         if self._learn is not None:
             from octavo.api.users import User
-            from octavo.client.threads import aside
+            from octavo.client.threads import run_in_thread
 
             learn, who = self._learn, SPECS[type(op)].name == "users.Me" and answer
             if isinstance(who, User):
-                await aside(lambda: learn(who.id))
+                await run_in_thread(lambda: learn(who.id))
         return answer
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
@@ -139,14 +139,14 @@ class LateClient:
 
     async def _read_key(self) -> SecretStr:
         from octavo.client.credentials import StoreUnavailable
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
         def note(sentence: str) -> None:
             ms = (monotonic() - self._reading_since) * 1000
             self._unread = Activity(datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0)
 
         try:
-            return await aside(lambda: self._key(note))
+            return await run_in_thread(lambda: self._key(note))
         except StoreUnavailable as error:
             note(str(error))
             raise LocalFailure(str(error)) from error
@@ -271,9 +271,9 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     late = Late(opened.build, place=place, on_close=opened.close)
 
     async def look() -> bool:
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
-        return await aside(opened.look)
+        return await run_in_thread(opened.look)
 
     async def ask() -> Sequence[str]:
         with suppress(OSError):  # every request reports it
@@ -418,10 +418,10 @@ class Ways:
 
     async def keeping(self) -> str:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
         try:
-            return f"{KEPT_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_NOWHERE_ELSE}"
+            return f"{KEPT_IN_KEYRING} ({await run_in_thread(self._home.keyring.title)}). {SENT_NOWHERE_ELSE}"
         except StoreTimeout:
             return f"{KEPT_IN_KEYRING}, once the keyring is unlocked. {SENT_NOWHERE_ELSE}"
         except StoreUnavailable as error:
@@ -449,21 +449,21 @@ class Ways:
         return SignedIn(session, tuple(facts))  # type: ignore[arg-type]  # each is ok or care
 
     async def back(self) -> Session:
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
         if self.again is None:
             raise ValueError("No previous session to go back to.")
-        return await aside(self.again)
+        return await run_in_thread(self.again)
 
     async def demo(self) -> Session:
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
-        return await aside(lambda: demo(self.settings, read_only=self.read_only))
+        return await run_in_thread(lambda: demo(self.settings, read_only=self.read_only))
 
     async def folder(self, path: str) -> Session:
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
-        return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
+        return await run_in_thread(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
 
     def accounts(self) -> Sequence[Account]:
         known = self._home.read().entries.values()
@@ -487,9 +487,9 @@ class Ways:
         from octavo.client import signing_in
         from octavo.client.accounts import Accounts
         from octavo.client.profiles import Access
-        from octavo.client.threads import aside
+        from octavo.client.threads import run_in_thread
 
-        gone = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
+        gone = await run_in_thread(lambda: signing_in.logout(self._home.patient(), account.name))
 
         def forget_pages() -> Opening:
             known = Accounts(self.settings.state_folder)

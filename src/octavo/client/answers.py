@@ -13,11 +13,11 @@ from octavo.api.errors import BadResponse
 from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.client.body import LIST_CAP, PAGE_CAP
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 
-ASIDE = 256 * 1024
+THREAD_SIZE = 256 * 1024
 """Body size in bytes from which parsing runs in a thread, because it would block the event loop."""
-REMEMBERED = 1000
+CACHE_SIZE = 1000
 """Maximum number of URLs whose last response is remembered."""
 
 
@@ -43,7 +43,7 @@ class LastRead:
         if isinstance(answer, BaseModel):
             self._last[asked] = made_of, ref(answer)
             self._last.move_to_end(asked)
-            while len(self._last) > REMEMBERED:
+            while len(self._last) > CACHE_SIZE:
                 self._last.popitem(last=False)
         return answer
 
@@ -68,8 +68,8 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
     if not body:
         raise BadResponse(f"{host} sent an empty response to {spec.name}. Refresh to see the current state.")
     try:
-        if len(body) > ASIDE:
-            return await aside(lambda: read(spec.codec, body))
+        if len(body) > THREAD_SIZE:
+            return await run_in_thread(lambda: read(spec.codec, body))
         return read(spec.codec, body)
     except ValidationError as error:
         raise BadResponse(_unreadable(error, spec, host)) from None
@@ -82,8 +82,8 @@ async def parsed(body: bytes, host: str) -> Any:
     if not body:
         return None
     try:
-        if len(body) > ASIDE:
-            return await aside(lambda: json_of(body))
+        if len(body) > THREAD_SIZE:
+            return await run_in_thread(lambda: json_of(body))
         return json_of(body)
     except ValueError:
         raise BadResponse(_not_json(host)) from None

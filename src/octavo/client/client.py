@@ -34,12 +34,11 @@ from octavo.client import answers
 from octavo.client.body import PAGE_CAP, LargeTurn
 from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
-from octavo.client.in_flight import RequestsInFlight
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, limits, low
-from octavo.client.threads import aside
-from octavo.client.turns import Turns
+from octavo.client.request_queue import RequestsInFlight, Turns
+from octavo.client.threads import run_in_thread
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -134,7 +133,7 @@ class Client:
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes at a URL that a response contained. Raises ApiError, also if there are more than `most`
         bytes."""
-        from octavo.client.downloading import download
+        from octavo.client.transfers import download
 
         carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
         coming = download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
@@ -147,7 +146,7 @@ class Client:
 
         Raises ApiError, including ReadOnly.
         """
-        from octavo.client.uploading import upload
+        from octavo.client.transfers import upload
 
         if self._read_only:
             raise ReadOnly(self._read_only)
@@ -243,7 +242,7 @@ class Client:
 
             return HttpCarrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 
-        return await aside(build)
+        return await run_in_thread(build)
 
 
 def outgoing(op: Operation[Any], agent: str = AGENT) -> Outgoing:

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
-from octavo.client.threads import Overdue, within
+from octavo.client.threads import Overdue, run_with_timeout
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:  # lazy: takes 0.25 s to load, and longer to find its backends
@@ -123,7 +123,7 @@ class Keyring:
 
     def _ask(self, question: Callable[[KeyringBackend], T]) -> T:
         try:
-            return within(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
+            return run_with_timeout(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
         except Overdue:
             raise StoreTimeout(
                 f"The keyring did not respond within {self._seconds:g} s. It may be locked, or a window may be asking for its password.",

@@ -1,4 +1,8 @@
-"""Requests over HTTP. This is the only module that uses httpx; its types and errors do not leave this module."""
+"""Requests over HTTP. This is the only module that uses httpx; its types and errors do not leave this module.
+
+The library releases connections correctly in a canceled anyio scope, but not in a canceled task: canceled at a wrong
+moment, or twice, it forgets open connections. So its calls run in tasks that are never canceled (`run_to_end`).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ import logging
 import socket
 import ssl
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import truststore
@@ -23,7 +27,6 @@ from pydantic import SecretStr
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.carrier import Answer, Outgoing, Transport
 from octavo.client.environment import NO_PROXY_PROBLEM, blame, proxy_for
-from octavo.client.giving_up import GivenUp, in_scope, to_its_end
 from octavo.client.origin import PORTS, host_of, is_loopback, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
 from octavo.client.sentences import next_step_after
@@ -61,7 +64,7 @@ class OriginAuth(httpx.Auth):
         yield request
 
 
-class _Sending:
+class _OpenRequest:
     """A request that is being sent, with its open streams."""
 
     def __init__(self, *, left: bool) -> None:
@@ -121,7 +124,7 @@ class HttpCarrier:
         if transport is None and (problem := blame(proxies=not own_machine, certificates=scheme == "https")):
             raise Unsendable(problem)
         proxy = "" if transport is not None or own_machine else proxy_for(scheme, host)
-        self._under_way: set[_Sending] = set()
+        self._under_way: set[_OpenRequest] = set()
         self._closed = False
         self._untold = transport is not None
         """Whether the transport may send a request without a trace event."""
@@ -145,28 +148,28 @@ class HttpCarrier:
         """Send the request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
             raise self._ended()
-        sending = _Sending(left=self._untold)
+        sending = _OpenRequest(left=self._untold)
         chunks = None
         self._under_way.add(sending)
         try:
             with self._translated(outgoing.method):
                 work = sending.send(self._http, self._request(outgoing), self._auth)
-                response = await in_scope(sending.scope, work)
+                response = await run_in_scope(sending.scope, work)
             chunks = self._chunks(response, outgoing.method)
             yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
-        except GivenUp:
+        except Canceled:
             if not sending.left:
                 raise self._ended() from None
             step = next_step_after(outgoing.method)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
             self._under_way.discard(sending)
-            await to_its_end(_given_back(chunks, sending.response))
+            await run_to_end(_given_back(chunks, sending.response))
 
     async def aclose(self) -> None:
         """Close the connections. Unsent requests raise NotSent, requests waiting for a response raise Lost."""
         self._closed = True
-        await to_its_end(self._let_go())
+        await run_to_end(self._let_go())
 
     async def _let_go(self) -> None:
         under_way = tuple(self._under_way)
@@ -204,7 +207,7 @@ class HttpCarrier:
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
         with self._translated(method, under_way=True):
             coming = response.aiter_raw()
-            while (chunk := await in_scope(CancelScope(), _next(coming))) is not None:
+            while (chunk := await run_in_scope(CancelScope(), _next(coming))) is not None:
                 yield chunk
 
     @contextmanager
@@ -310,3 +313,39 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         seen.add(id(each))
         yield each
         queue += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+
+
+T = TypeVar("T")
+
+
+async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
+    """Run `work` to its end and return its result. `give_up` is called each time this task is canceled."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+            give_up()
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled():
+        task.exception()  # the caller is gone, so the error is only marked as retrieved
+    raise cancelled
+
+
+class Canceled(Exception):
+    """The work was canceled by someone other than its caller."""
+
+
+async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in a cancel scope and return its result. Raises GivenUp after the work has ended, if `scope` was
+    canceled."""
+
+    async def run() -> T:
+        with scope:
+            return await work
+        raise Canceled
+
+    return await run_to_end(run(), scope.cancel)

@@ -20,7 +20,7 @@ from octavo.client.client import Client
 from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 from octavo.settings import nearest
 
 ORGANIZATIONS = 100
@@ -151,7 +151,7 @@ async def login(
         identity = await check(client)
     finally:
         await client.aclose()
-    known = await aside(home.read)
+    known = await run_in_thread(home.read)
     chosen = _free_name(known, origin, identity.user) if name is None else profiles.check_name(name)
     before = known.get(chosen)
     if before is not None and (before.origin, before.user_id) != (origin, identity.user.id):
@@ -159,7 +159,7 @@ async def login(
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
-    store, notice = await aside(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
+    store, notice = await run_in_thread(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
     profile = Profile(
         chosen,
         origin,
@@ -169,9 +169,9 @@ async def login(
         keys.fingerprint(key),
         read_only=before is not None and before.read_only,
     )
-    await aside(lambda: home.write(known.with_current(profile)))
+    await run_in_thread(lambda: home.write(known.with_current(profile)))
     if before is not None and before.store != store:
-        await aside(lambda: _forget(home, before))
+        await run_in_thread(lambda: _forget(home, before))
     return SignedIn(profile, identity, notice)
 
 

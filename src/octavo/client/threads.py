@@ -19,12 +19,14 @@ class Overdue(Exception):
     """The function did not return in time. Its daemon thread keeps running, and does not prevent the exit."""
 
 
-async def aside(function: Callable[[], T]) -> T:
+async def run_in_thread(function: Callable[[], T]) -> T:
     """Run `function` in a thread and return its result. The event loop is not blocked."""
     return await asyncio.wrap_future(_started(function))
 
 
-def within(seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None) -> T:
+def run_with_timeout(
+    seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None
+) -> T:
     """Run `function` in a thread and return its result. Raises Overdue after `seconds`.
 
     `after` is a shorter time in seconds, and a function to call if there is no result by then.

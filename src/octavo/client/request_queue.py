@@ -1,10 +1,12 @@
-"""Reads in progress, which equal reads share instead of sending another request."""
+"""The order of requests (`Turns`), and reads in progress that equal reads share (`RequestsInFlight`)."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
+from contextlib import asynccontextmanager
 from contextvars import Context
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -80,3 +82,47 @@ class RequestsInFlight:
     def _forget(self, flight: _Flight) -> None:
         if self._open.get(flight.key) is flight:
             del self._open[flight.key]
+
+
+@dataclass(eq=False)
+class _Turn:
+    is_waited_for: IsWaitedFor
+    comes: asyncio.Future[None]
+
+
+class Turns:
+    """Limits requests to `at_once` at the same time, and background requests to `behind`."""
+
+    def __init__(self, at_once: int, behind: int) -> None:
+        self._at_once, self._behind = at_once, behind
+        self._line: dict[_Turn, None] = {}
+        self._under_way: set[_Turn] = set()
+
+    @asynccontextmanager
+    async def turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
+        """Wait until the request may be sent. It counts as running until the context exits."""
+        turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
+        self._line[turn] = None
+        self.look()
+        try:
+            await turn.comes
+            yield
+        finally:
+            self._line.pop(turn, None)
+            self._under_way.discard(turn)
+            self.look()
+
+    def look(self) -> None:
+        """Start waiting requests if the limits allow, after a request has ended or has become more urgent."""
+        while len(self._under_way) < self._at_once and (turn := self._next()) is not None:
+            del self._line[turn]
+            self._under_way.add(turn)
+            if not turn.comes.done():
+                turn.comes.set_result(None)
+
+    def _next(self) -> _Turn | None:
+        waited_for = next((each for each in self._line if each.is_waited_for()), None)
+        if waited_for is not None:
+            return waited_for
+        behind = sum(not each.is_waited_for() for each in self._under_way)
+        return next(iter(self._line), None) if behind < self._behind else None
