@@ -64,7 +64,7 @@ from octavo.server.store import Store, UnusableDatabase
 from octavo.server.table_of_contents import summary_entries
 from octavo.tui.reader import openapi_files, picture_files
 from octavo.tui.render import diagrams, formulas
-from octavo.tui.terminal.external_editor import about_of
+from octavo.tui.terminal.external_editor import read_note
 from octavo.tui.writing import page_settings
 from octavo.untrusted_input import is_deeper, parse_json
 from tests.nesting import DEEP_PAGES, LEVELS
@@ -398,15 +398,15 @@ def read_library(place: Place, data: bytes) -> str:
     return said(lambda: Store(place.file("platform.db", data)).setting("library"), UnusableDatabase)
 
 
-def read_note(place: Place, data: bytes) -> str:
+def damaged_note(place: Place, data: bytes) -> str:
     place.file("comment.md.json", data)
-    return str(about_of(place.folder / "comment.md"))
+    return str(read_note(place.folder / "comment.md"))
 
 
 def read_picture_of_screen(place: Place, data: bytes) -> str:
     picture = FirstPicture(place.folder, "here", "dark")
     place.file(picture._path.name, data)
-    return str(picture._fitting())
+    return str(picture._read_rows())
 
 
 def read_form_draft(place: Place, data: bytes) -> str:
@@ -483,7 +483,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "cached answer": read_cached,
     "library of the platform": read_library,
     "rows of the inbox": lambda _, data: str(inbox_builder.unpack_rows(data)),
-    "note beside an editor's file": read_note,
+    "note beside an editor's file": damaged_note,
     "picture of the first screen": read_picture_of_screen,
     "draft of a form": read_form_draft,
     "specification": read_specification,

@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 class Tasks:
-    """The background tasks of one owner."""
+    """The background tasks of one object, which closes them at its end."""
 
     def __init__(self, what: str, failed: Callable[[BaseException], None] | None = None) -> None:
         """`what` begins the report of an error. Errors go to `failed`, or else to the exception handler of the loop."""
@@ -23,7 +23,7 @@ class Tasks:
         return bool(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, T], name: str | None = None) -> asyncio.Task[T]:
-        """Run `work` as a task."""
+        """Start `work` as a background task, and return the task."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._ended)

@@ -25,12 +25,12 @@ COMMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_unknown_fields_and_values_are_survived() -> None:
+def test_unknown_fields_and_values_are_accepted() -> None:
     comment = Comment.model_validate({**COMMENT, "status": "parked", "likers": [{"x": 1}], "new": {}})
     assert comment.status == "parked"
 
 
-def test_a_target_reduced_to_ids_is_survived() -> None:
+def test_target_with_ids_only_is_accepted() -> None:
     comment = Comment.model_validate({**COMMENT, "target": {"page": {"id": "p"}, "node": {"id": "n"}}})
     assert comment.target.page is not None
     assert comment.target.page.outdated is None
@@ -56,7 +56,7 @@ def test_a_page_of_a_list_changes_by_value() -> None:
     assert len(page.items) == 2
 
 
-def test_git_may_be_named_two_ways() -> None:
+def test_both_names_of_the_git_field_are_read() -> None:
     for name in ("createdByPlatform", "createdByGitBook"):
         revision = Revision.model_validate({"id": "r", "pages": [], "git": {"oid": "1", name: True}})
         assert revision.git is not None
@@ -91,7 +91,7 @@ def test_a_change_request_without_subject_has_a_name() -> None:
     assert ChangeRequest.model_validate({"id": "c", "number": 7, "subject": ""}).title == "Untitled #7"
 
 
-def test_what_a_change_request_is_compared_with() -> None:
+def test_base_of_a_change_request() -> None:
     started = {"id": "c", "revisionInitial": "a"}
     assert ChangeRequest.model_validate(started).base == "a"
     assert ChangeRequest.model_validate({**started, "revisionMergedAncestor": "b"}).base == "b"
@@ -102,7 +102,7 @@ def test_a_space_needs_only_its_id() -> None:
     assert (space.comments, space.permissions.merge, space.ref.space_id) == (0, False, "s")
 
 
-def test_the_words_of_a_document() -> None:
+def test_text_of_a_json_document() -> None:
     leaf = {"object": "text", "leaves": [{"object": "leaf", "text": "one "}, {"object": "leaf", "text": "two"}]}
     document = {
         "object": "document",
@@ -113,10 +113,10 @@ def test_the_words_of_a_document() -> None:
 
 
 @pytest.mark.parametrize("leaves", [7, True, "ab", {"text": "a"}, [None, {"text": None}, {"text": ["a"]}, "a"]])
-def test_leaves_of_no_known_form_have_no_words(leaves: Any) -> None:
+def test_malformed_leaves_have_no_text(leaves: Any) -> None:
     paragraph = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": leaves}]}
     assert document_text({"nodes": [paragraph]}) == ""
 
 
-def test_a_user_is_called_something() -> None:
+def test_user_always_has_a_name() -> None:
     assert User.model_validate({"id": "u", "displayName": ""}).name == "u"

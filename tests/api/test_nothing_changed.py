@@ -39,7 +39,7 @@ def nothing(route: Route) -> Operation[Any]:
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
-def test_every_operation_requires_something_or_says_that_it_may_be_empty(route: Route) -> None:
+def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> None:
     said = schema(route)
     if said.get("required"):
         assert not said.get("minProperties")
@@ -54,7 +54,7 @@ def test_every_operation_requires_something_or_says_that_it_may_be_empty(route: 
         assert encode(nothing(route)).body == {}
 
 
-async def test_the_client_sends_none_of_them_and_the_platform_takes_none() -> None:
+async def test_client_and_server_reject_empty_updates() -> None:
     platform = Platform(furnish(Clock()))
     client, asking = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), Ask(platform)
     changes = [route for route in ROUTES if route.spec.changes and not schema(route).get("required")]

@@ -33,18 +33,18 @@ def references(value: Any) -> Iterator[str]:
             yield from references(inside)
 
 
-def test_it_holds_the_operations_and_no_more() -> None:
+def test_document_has_exactly_the_operations() -> None:
     held = {(method.upper(), path) for path, methods in document()["paths"].items() for method in methods}
     assert held == {(route.spec.method, route.path) for route in ROUTES}
 
 
-def test_every_operation_has_a_name_of_its_own() -> None:
+def test_operation_ids_are_unique() -> None:
     names = [described(route)["operationId"] for route in ROUTES]
     assert len(set(names)) == len(names)
     assert {"comments.List.Space", "comments.List.ChangeRequest", "users.Me"} <= set(names)
 
 
-def test_it_refers_to_nothing_that_is_not_in_it() -> None:
+def test_all_references_can_be_resolved() -> None:
     found = set(references(document()))
     assert found
     for reference in found:
@@ -53,7 +53,7 @@ def test_it_refers_to_nothing_that_is_not_in_it() -> None:
             value = value[part]
 
 
-def test_it_names_everything_in_a_form_that_others_read() -> None:
+def test_component_names_are_valid() -> None:
     for kind in ("schemas", "responses", "securitySchemes"):
         assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in document()["components"][kind])
     assert "octavo__" not in json.dumps(document())
@@ -61,7 +61,7 @@ def test_it_names_everything_in_a_form_that_others_read() -> None:
     assert {name for name in document()["components"]["schemas"] if f"#/components/schemas/{name}" not in used} == set()
 
 
-def test_its_schemas_are_json_schemas() -> None:
+def test_schemas_are_valid_json_schemas() -> None:
     for name in document()["components"]["schemas"]:
         whole = {"$ref": f"#/components/schemas/{name}", "components": document()["components"]}
         jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
@@ -98,7 +98,7 @@ def test_every_value_is_described_where_it_travels() -> None:
         assert set(body["content"]["application/json"]["schema"]["properties"]) == body_fields(route.spec), route.key
 
 
-def test_it_says_how_an_operation_is_answered() -> None:
+def test_operations_describe_their_responses() -> None:
     for route in ROUTES:
         responses = described(route)["responses"]
         assert str(route.spec.success) in responses, route.key
@@ -110,7 +110,7 @@ def test_it_says_how_an_operation_is_answered() -> None:
         assert "500" not in responses, route.key
 
 
-def test_limits_and_choices_are_told() -> None:
+def test_limits_and_choices_are_described() -> None:
     parameters = {
         each["name"]: each for each in document()["paths"]["/v1/spaces/{spaceId}/comments"]["get"]["parameters"]
     }
@@ -123,7 +123,7 @@ def test_limits_and_choices_are_told() -> None:
     assert status["enum"] == ["open", "resolved"]
 
 
-def test_what_is_always_sent_is_required() -> None:
+def test_fields_that_are_always_sent_are_required() -> None:
     schemas = document()["components"]["schemas"]
     assert {"id", "status", "body", "postedBy", "permissions"} <= set(schemas["Comment"]["required"])
     assert not {"editedAt", "resolvedBy"} & set(schemas["Comment"]["required"])
@@ -131,13 +131,13 @@ def test_what_is_always_sent_is_required() -> None:
     assert "required" not in schemas["Markdown"], "it is markdown or a document"
 
 
-def test_what_tells_shapes_apart_is_required() -> None:
+def test_union_tags_are_required() -> None:
     schemas = document()["components"]["schemas"]
     assert {"kind", "siteSectionId"} <= set(schemas["ToSection"]["required"])
     assert {"operation", "page"} <= set(schemas["UpdatePage"]["required"])
 
 
-def test_what_may_be_missing_is_there_at_all() -> None:
+def test_optional_response_fields_exist() -> None:
     schemas = document()["components"]["schemas"]
     for named in _MAY_BE_MISSING:
         model, _, field = named.partition(".")
@@ -145,14 +145,14 @@ def test_what_may_be_missing_is_there_at_all() -> None:
         assert field not in schemas[model].get("required", ())
 
 
-def test_a_list_is_told_as_it_is_sent() -> None:
+def test_list_schema_matches_the_response() -> None:
     schema = document()["components"]["schemas"]["ListPage_Comment_"]
     assert {"items", "next", "count"} <= set(schema["properties"])
     assert "unreadable" not in schema["properties"]
     assert schema["required"] == ["items"]
 
 
-def test_null_is_told_where_it_means_something() -> None:
+def test_null_is_described_only_where_it_has_a_meaning() -> None:
     for route in ROUTES:
         body = described(route).get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         told = {
@@ -161,7 +161,7 @@ def test_null_is_told_where_it_means_something() -> None:
         assert told == {camel(name) for name in route.spec.nullable}, route.key
 
 
-def test_what_it_requires_is_required() -> None:
+def test_required_fields_match_the_models() -> None:
     for route in ROUTES:
         operation = described(route)
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})

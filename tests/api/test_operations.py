@@ -29,7 +29,7 @@ def key(route: Route) -> tuple[str, str]:
     return route.spec.method, route.path
 
 
-def test_it_is_an_operation_of_the_interface() -> None:
+def test_operation_is_in_the_api_table() -> None:
     for route in ROUTES:
         assert str(route.spec.success) in WANTED[key(route)], route.key
 
@@ -38,7 +38,7 @@ def test_no_path_is_declared_twice() -> None:
     assert len({key(route) for route in ROUTES}) == len(ROUTES)
 
 
-def test_the_areas_of_reading_and_reviewing_are_whole() -> None:
+def test_reading_and_reviewing_areas_are_complete() -> None:
     whole = {
         "space-comments", "space-comment", "change-request-comments", "collections", "users", "system",
         "change-requests-reviews", "change-request-reviewers", "change-request-contributors",
@@ -47,13 +47,13 @@ def test_the_areas_of_reading_and_reviewing_are_whole() -> None:
     assert wanted - {key(route) for route in ROUTES} == set()
 
 
-def test_it_is_described() -> None:
+def test_operation_has_a_docstring() -> None:
     for spec in SPECS:
         assert spec.operation.__doc__, spec.name
         assert spec.summary.endswith((".", ":")), spec.name
 
 
-def test_its_path_is_made_of_its_fields() -> None:
+def test_path_parameters_are_fields() -> None:
     for spec in SPECS:
         names = set(re.findall(r"{(\w+)}", spec.path)) - {"content"}
         assert names <= set(spec.operation.model_fields), spec.name
@@ -61,7 +61,7 @@ def test_its_path_is_made_of_its_fields() -> None:
             assert set(re.findall(r"{(\w+)}", place.path)) <= set(place.model_fields), spec.name
 
 
-def test_it_says_what_it_answers() -> None:
+def test_operation_declares_its_response() -> None:
     for spec in SPECS:
         assert spec.codec is not None, spec.name
 
@@ -93,17 +93,17 @@ OPS: list[Operation[Any]] = [
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: type(op).__qualname__)
-def test_it_survives_the_wire(op: Operation[Any]) -> None:
+def test_operation_survives_encoding_and_decoding(op: Operation[Any]) -> None:
     again = decode(encode(op))
     assert again == op
     assert again.model_fields_set == op.model_fields_set
 
 
-def test_a_field_never_set_stays_at_home() -> None:
+def test_unset_field_is_not_sent() -> None:
     assert encode(comments.Update(at=SPACE, comment_id="k", resolved=True)).body == {"resolved": True}
 
 
-def test_a_field_set_to_none_travels() -> None:
+def test_field_set_to_none_is_sent() -> None:
     assert encode(spaces.Move(at=SPACE, parent=None)).body == {"parent": None}
 
 
@@ -132,20 +132,20 @@ def test_a_page_path_may_keep_its_slashes() -> None:
     assert op.page_path == "guides/set up"
 
 
-def test_an_unknown_path_names_nothing() -> None:
+def test_unknown_path_is_no_operation() -> None:
     with pytest.raises(NoSuchOperation) as caught:
         decode(Request("GET", "/v1/nothing"))
     assert caught.value.methods == ()
 
 
-def test_a_wrong_method_names_the_right_ones() -> None:
+def test_wrong_method_error_lists_allowed_methods() -> None:
     with pytest.raises(NoSuchOperation) as caught:
         decode(Request("PUT", "/v1/orgs/o"))
     assert set(caught.value.methods) == {"GET", "PATCH"}
 
 
 @pytest.mark.parametrize("hostile", [".", "..", ""])
-def test_a_free_segment_cannot_climb(hostile: str) -> None:
+def test_path_segment_cannot_be_a_parent_path(hostile: str) -> None:
     with pytest.raises(ValueError, match="path"):
         encode(content.GetPageByPath(at=SPACE, page_path=hostile))
 
@@ -155,7 +155,7 @@ def test_a_route_has_names_where_values_are() -> None:
     assert route_of(organizations.Get(at=OrganizationRef(organization_id="o"))) == "/v1/orgs/{organizationId}"
 
 
-def test_documented_limits_are_refused_before_anything_travels() -> None:
+def test_values_beyond_documented_limits_are_rejected() -> None:
     with pytest.raises(ValidationError):
         change_requests.Update(at=CHANGE_REQUEST, subject="x" * 101)
     with pytest.raises(ValidationError):

@@ -42,7 +42,7 @@ async def test_an_empty_page_is_not_the_end() -> None:
     assert await read([("", "1"), ("", "2"), ("c", None)]) == (["c"], "", 3)
 
 
-async def test_what_came_before_does_not_come_again() -> None:
+async def test_repeated_items_are_yielded_once() -> None:
     assert await read([("ab", "1"), ("bc", "2"), ("cd", None)]) == (["a", "b", "c", "d"], "", 3)
 
 
@@ -51,27 +51,27 @@ async def test_what_came_before_does_not_come_again() -> None:
     [[("a", "1"), ("b", "1")], [("a", "A"), ("b", "B"), ("c", "A")]],
     ids=["the same", "round and round"],
 )
-async def test_a_cursor_that_comes_again_ends_the_list(script: list[Page]) -> None:
+async def test_repeated_cursor_ends_the_list(script: list[Page]) -> None:
     items, problem, _ = await read(script, "endless")
     assert items == [item for page in script for item in page[0]]
     assert "same part of the list twice" in problem
 
 
 @pytest.mark.parametrize("cursor", [5, "", "x" * 4097, {"page": "1"}, True])
-async def test_a_cursor_that_is_none_ends_the_list(cursor: object) -> None:
+async def test_invalid_cursor_ends_the_list(cursor: object) -> None:
     items, problem, asked = await read([("a", cursor)])
     assert (items, asked) == (["a"], 1)
     assert "sent an invalid cursor" in problem
 
 
-async def test_pages_without_news_end_the_list() -> None:
+async def test_pages_without_new_items_end_the_list() -> None:
     assert (await read([("a", "1")], "empty"))[1:] == (
         "Could not load the whole list: the server sent no new items. Only 1 item could be loaded.",
         1 + MAX_STALE,
     )
 
 
-async def test_a_list_has_an_end_even_when_it_says_otherwise() -> None:
+async def test_endless_list_is_stopped() -> None:
     items, problem, asked = await read([], "endless", max_pages=50)
     assert (len(items), asked) == (50, 50)
     assert "too long" in problem
@@ -93,7 +93,7 @@ SERVERS = (
 
 @settings(max_examples=300, deadline=None)
 @given(*SERVERS)
-async def test_any_server_is_left_in_the_end(script: list[Page], tail: str) -> None:
+async def test_reading_ends_for_any_server(script: list[Page], tail: str) -> None:
     items, _, asked = await read(script, tail, max_pages=30)
     assert asked <= 30
     assert len(items) == len(set(items))
@@ -102,7 +102,7 @@ async def test_any_server_is_left_in_the_end(script: list[Page], tail: str) -> N
 @pytest.mark.long
 @settings(max_examples=3000, deadline=None)
 @given(*SERVERS)
-async def test_any_of_many_servers_is_left_in_the_end(script: list[Page], tail: str) -> None:
+async def test_reading_ends_for_many_random_servers(script: list[Page], tail: str) -> None:
     items, _, asked = await read(script, tail, max_pages=30)
     assert asked <= 30
     assert len(items) == len(set(items))

@@ -112,7 +112,7 @@ odd: st.SearchStrategy[Any] = st.sampled_from(
 
 @settings(max_examples=150, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_one_odd_value_costs_no_more_than_the_least_thing_that_it_is_needed_for(data: st.DataObject) -> None:
+def test_invalid_value_removes_the_smallest_part(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(answers())))
     codec, value = answers()[name], whole(name)
     path, instead = data.draw(st.sampled_from(list(nodes(value)))), data.draw(odd)
@@ -133,7 +133,7 @@ def test_one_odd_value_costs_no_more_than_the_least_thing_that_it_is_needed_for(
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_any_number_of_odd_values_leave_what_can_be_read(data: st.DataObject) -> None:
+def test_many_invalid_values_keep_the_readable_parts(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(each for each in answers() if "ListPage" in each)))
     value = {**whole(name), "items": [*whole(name)["items"], 5]}
     for _ in range(data.draw(st.integers(1, 6))):
@@ -144,20 +144,20 @@ def test_any_number_of_odd_values_leave_what_can_be_read(data: st.DataObject) ->
     assert answer.unreadable >= 1
 
 
-def test_a_fraction_for_a_count_costs_the_count() -> None:
+def test_fractional_count_removes_the_count() -> None:
     items = [{"id": "a", "number": 7, "comments": 2.5}, {"id": "b", "comments": 3}]
     page = read_as(ListPage[ChangeRequest], {"items": items, "count": 1.5})
     assert [(each.id, each.number, each.comments) for each in page.items] == [("a", 7, 0), ("b", 0, 3)]
     assert (page.count, page.unreadable) == (None, 2)
 
 
-def test_a_number_that_nothing_can_hold_costs_the_number() -> None:
+def test_too_long_number_removes_the_number() -> None:
     for number, many in (2**63 - 1, 0), (2**63, 1), (-(2**63) - 1, 1), (10**400, 1):
         page = read_as(ListPage[ChangeRequest], {"items": [{"id": "a", "number": number}]})
         assert (page.items[0].number, page.unreadable) == (0 if many else number, many)
 
 
-def test_every_number_of_an_answer_has_an_end() -> None:
+def test_all_response_numbers_are_limited() -> None:
     for answer in answers().values():
         for each in _in(answer.json_schema(by_alias=True)):
             if each.get("type") == "integer":
@@ -172,7 +172,7 @@ def _in(schema: Any) -> Iterator[dict[str, Any]]:
         yield from _in(inner)
 
 
-def test_one_page_that_is_none_costs_no_other_page_of_the_tree() -> None:
+def test_invalid_page_keeps_the_other_pages() -> None:
     below = [{"id": "in/out", "title": "?"}, {"id": "b", "title": 7, "pages": ["?", {"id": "c"}]}]
     tree = read_as(PageTree, {"pages": [{"id": "Ünü sual", "pages": below}, {"id": "d", "hidden": "perhaps"}]})
     assert [page.id for page in tree.walk()] == ["Ünü sual", "b", "c", "d"]
@@ -188,12 +188,12 @@ def test_an_origin_may_be_given_as_an_id() -> None:
     assert page.unreadable == 0
 
 
-def test_what_is_said_to_be_nothing_is_not_counted() -> None:
+def test_removed_null_is_not_counted() -> None:
     page = read_as(ListPage[Space], {"items": [{"id": "a", "title": None, "comments": None}], "count": None})
     assert (page.items[0].title, page.unreadable) == ("", 0)
 
 
-def test_a_list_without_its_items_is_no_empty_list() -> None:
+def test_list_without_items_is_unreadable() -> None:
     others: list[Any] = [{"id": "a"}, {"items": "none"}, {"items": None}, {"error": {"code": 5}}, [], "none", 5]
     for value in others:
         with pytest.raises(ValidationError):
@@ -203,7 +203,7 @@ def test_a_list_without_its_items_is_no_empty_list() -> None:
             read_as(kind, {"id": "r", "pages": {"items": []}, "changes": 5})
 
 
-def test_a_list_that_goes_on_in_a_way_that_cannot_be_read_is_not_at_its_end() -> None:
+def test_list_with_unreadable_cursor_has_not_ended() -> None:
     for following in (5, "c", {"page": 5}, {}, {"page": "x" * 5000}):
         page = read_as(ListPage[Space], {"items": [{"id": "a"}], "next": following})
         assert page.next is not None
@@ -211,7 +211,7 @@ def test_a_list_that_goes_on_in_a_way_that_cannot_be_read_is_not_at_its_end() ->
     assert read_as(ListPage[Space], {"items": [], "next": None}).next is None
 
 
-def test_of_several_shapes_a_value_is_read_as_the_one_it_says_it_has() -> None:
+def test_union_value_is_read_by_its_tag() -> None:
     section = {"object": "site-section", "id": "s", "title": 5, "siteSpaces": [{"id": "a", "space": {"id": 3}}, 7]}
     group = {
         "object": "site-section-group",
@@ -228,7 +228,7 @@ def test_of_several_shapes_a_value_is_read_as_the_one_it_says_it_has() -> None:
     assert edited.items[0].page is None
 
 
-def test_half_a_character_is_told_from_what_only_looks_like_one() -> None:
+def test_half_surrogate_pair_becomes_a_replacement_character() -> None:
     body = rb'{"items": [{"id": "a", "title": "\ud83d\ude00 \ud83d \\ud83d \"\udc00\ud83d\ud83d\ude00"}]}'
     assert read(TypeAdapter(ListPage[Space]), body).items[0].title == '😀 \ufffd \\ud83d "\ufffd\ufffd😀'
 
@@ -248,21 +248,21 @@ def test_an_id_may_be_any_text_and_leads_where_it_says(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "a/b", "/", "../admin", "a/../../b", "a\nb", "\x00", "\x7f", "\x85", "x" * 257]
 )
-def test_what_could_lead_elsewhere_is_no_id(name: str) -> None:
+def test_id_cannot_be_a_parent_path(name: str) -> None:
     with pytest.raises(ValidationError):
         read_as(Space, {"id": name})
     with pytest.raises(ValidationError):
         SpaceRef(space_id=name)
 
 
-def test_who_is_not_named_is_somebody_unknown_also_when_it_was_kept() -> None:
+def test_missing_author_is_unknown_also_from_the_cache() -> None:
     kept = read_as(Comment, {"id": "k", "postedBy": None}).model_dump_json(by_alias=True, exclude_unset=True)
     again = read(TypeAdapter(Comment), kept.encode())
     assert (again.posted_by.name, again.unreadable) == ("Unknown", 0)
     assert read_as(Comment, {"id": "k", "postedBy": 5}).posted_by.name == "Unknown"
 
 
-def test_a_moment_of_no_time_zone_can_be_compared() -> None:
+def test_time_without_zone_is_utc() -> None:
     items = [{"id": "a", "postedAt": "2026-01-02T03:04:05"}, {"id": "b", "postedAt": "2026-01-02T03:04:06Z"}]
     items += [{"id": "c", "postedAt": "2026-01-02"}, {"id": "d", "postedAt": "0001-01-01T00:00:00+14:00"}]
     said = [each.posted_at for each in read_as(ListPage[Comment], {"items": items}).items]

@@ -91,13 +91,13 @@ def test_every_sample_is_read() -> None:
     assert {path.stem for path in FOLDER.glob("*.json")} == {*KINDS, "x6_error_404"}
 
 
-def test_the_sample_of_an_error_is_as_described() -> None:
+def test_error_sample_matches_the_schema() -> None:
     assert jsonschema_rs.is_valid(document()["components"]["schemas"]["Error"], sample("x6_error_404"))
     assert not jsonschema_rs.is_valid(document()["components"]["schemas"]["Error"], sample("06_space"))
 
 
 @every_sample
-def test_it_is_read_printed_and_read_again(name: str) -> None:
+def test_sample_survives_reading_and_writing(name: str) -> None:
     once = read(name, sample(name))
     again = read(name, printed(once))
     assert again == once
@@ -106,7 +106,7 @@ def test_it_is_read_printed_and_read_again(name: str) -> None:
 
 
 @every_sample
-def test_nothing_of_it_is_lost_or_changed(name: str) -> None:
+def test_sample_loses_no_field(name: str) -> None:
     shown = printed(read(name, sample(name)))
     assert [path for path in lost(sample(name), shown) if not path.endswith(LEFT_OUT)] == []
 
@@ -193,7 +193,7 @@ json_values = st.recursive(
 @every_sample
 @quickly
 @given(data=st.data())
-def test_it_is_read_whatever_is_left_out_empty_new_or_unknown(name: str, data: st.DataObject) -> None:
+def test_sample_is_read_with_missing_or_unknown_fields(name: str, data: st.DataObject) -> None:
     changed = json.loads(json.dumps(sample(name)))
     touched = data.draw(st.lists(st.sampled_from(fields(name)), min_size=1, max_size=12, unique=True))
     for field in sorted(touched, key=lambda each: -len(each.path)):

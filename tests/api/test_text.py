@@ -37,7 +37,7 @@ def test_a_line_is_one_line(value: str) -> None:
 
 
 @given(HOSTILE)
-def test_an_address_is_one_line_and_whole(value: str) -> None:
+def test_address_is_one_uncut_line(value: str) -> None:
     safe = address(value)
     assert address(safe) == safe
     assert not set("\n\r\t\x1b") & set(safe)
@@ -49,7 +49,7 @@ def test_an_address_is_one_line_and_whole(value: str) -> None:
     "kept",
     ["plain", "naïve café", "👩‍👩‍👧 family", "می‌خواهم", "กำลัง", "Việt Nam", "日本語の文書", "שלום עולם", "a\tb\nc"],
 )
-def test_honest_text_is_kept(kept: str) -> None:
+def test_harmless_text_is_unchanged(kept: str) -> None:
     assert text(kept) == kept
 
 
@@ -65,9 +65,9 @@ def test_honest_text_is_kept(kept: str) -> None:
         ("\x9b31m", "\ufffd31m"),
     ],
 )
-def test_hostile_text_is_shown_harmless(hostile: str, shown: str) -> None:
+def test_hostile_text_is_sanitized(hostile: str, shown: str) -> None:
     assert text(hostile) == shown
 
 
-def test_json_is_made_safe_all_through() -> None:
+def test_all_strings_in_json_are_sanitized() -> None:
     assert json({"a\x1b": ["\x07", {"b": "\x00"}], "n": 1}) == {"a␛": ["␇", {"b": "␀"}], "n": 1}

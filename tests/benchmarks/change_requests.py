@@ -112,7 +112,7 @@ async def measure(folder: Path, origin: str, one: ChangeRequest, number: int) ->
         async with stage.play(start="changes", over=lambda _: there(origin)) as run:
             listed = await run.app.session.live.fetch(change_requests.List(at=SPACE))
             sixty = next(each for each in listed.items if "Classic" in each.subject)
-            run.app.teardown.garbage.begin()  # as the app does where there is a terminal
+            run.app.teardown.garbage.start()  # as the app does where there is a terminal
             await asyncio.sleep(0.3)
             found[kind] = await opened(run, one if kind == "one" else sixty)
     return found["one"][0], found["sixty"][0], found["sixty"][1], found["sixty"][2]

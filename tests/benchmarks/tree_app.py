@@ -13,7 +13,7 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.themes import themes
 from octavo.tui.widgets.tree import Node, Tree
 
@@ -45,7 +45,7 @@ class TreeApp(App[None]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())  # as the app does
         self.count = count
         self.pages = Tree()
 
@@ -57,7 +57,7 @@ class TreeApp(App[None]):
         self.pages.show(made_pages(self.count))
         self.pages.focus()
         if not self.is_headless:
-            self.call_after_refresh(Garbage().begin)
+            self.call_after_refresh(Garbage().start)
 
 
 def main() -> None:

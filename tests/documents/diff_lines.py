@@ -52,7 +52,7 @@ def _entries(entries: Iterable[Entry]) -> Iterator[str]:
             case ChangedBlock(new=block, parts=parts):
                 yield ", ".join((f"~ {block.kind}", *entry.notes))
                 yield from (f"  {line}" for line in _parts(parts))
-            case MovedBlock(new=block, number=number, arrives=arrives, parts=parts):
+            case MovedBlock(new=block, number=number, is_arrival=arrives, parts=parts):
                 yield ", ".join(
                     (f"{'>' if arrives else '<'} {number} {_short(block)}", *(entry.notes if arrives else ()))
                 )

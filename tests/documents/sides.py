@@ -66,7 +66,7 @@ def old_side(entries: Iterable[Entry]) -> list[Block]:
         match entry:
             case UnchangedBlocks(old=blocks) | RestructuredBlocks(old=blocks):
                 found += blocks
-            case RemovedBlock(block=block) | ChangedBlock(old=block) | MovedBlock(old=block, arrives=False):
+            case RemovedBlock(block=block) | ChangedBlock(old=block) | MovedBlock(old=block, is_arrival=False):
                 found.append(block)
     return found
 
@@ -78,7 +78,7 @@ def new_side(entries: Iterable[Entry]) -> list[Block]:
         match entry:
             case UnchangedBlocks(new=blocks) | RestructuredBlocks(new=blocks):
                 found += blocks
-            case AddedBlock(block=block) | ChangedBlock(new=block) | MovedBlock(new=block, arrives=True):
+            case AddedBlock(block=block) | ChangedBlock(new=block) | MovedBlock(new=block, is_arrival=True):
                 found.append(block)
     return found
 
@@ -93,7 +93,7 @@ def moves_to_the_same_place(diff: Diff) -> list[str]:
             match entry:
                 case UnchangedBlocks(new=blocks):
                     stayed += len(blocks)
-                case MovedBlock(number=number, arrives=arrives, new=block):
+                case MovedBlock(number=number, is_arrival=arrives, new=block):
                     places.setdefault(number, {})[arrives] = stayed
                     texts[number] = block.plain()
                 case ChangedBlock(parts=ContainerChange(entries=within)):

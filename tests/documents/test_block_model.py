@@ -27,7 +27,7 @@ def _names(said: str) -> set[str]:
     return {found for part in plain.split(",") if (found := part.strip().split(" ")[0])} - {"columns"}
 
 
-def test_every_kind_of_block_with_every_attribute_is_made() -> None:
+def test_block_model_covers_all_documented_blocks() -> None:
     rows = {kind: row for kind, row in _rows("kind").items() if kind != "document"}
     assert {kind: set(attrs) for kind, attrs in KINDS.items()} == {
         kind: _names(attrs) for kind, (attrs, _) in rows.items()
@@ -37,17 +37,17 @@ def test_every_kind_of_block_with_every_attribute_is_made() -> None:
     assert set(HAVE_TEXT) == {kind for kind, (_, holds) in rows.items() if holds.startswith("text")}
 
 
-def test_of_every_kind_that_has_children_it_is_said_what_it_is_in_a_diff() -> None:
+def test_every_block_kind_with_children_has_diff_roles() -> None:
     assert set(model.ROLES) == set(CHILDREN)
 
 
-def test_every_kind_of_run_is_made() -> None:
+def test_block_model_covers_all_documented_runs() -> None:
     assert {kind: set(attrs) for kind, attrs in RUNS.items()} == {
         kind: _names(attrs) for kind, (_, attrs) in _rows("run").items()
     }
 
 
-def test_all_in_a_block_is_met_once_however_deep_it_stands() -> None:
+def test_walk_yields_each_nested_block_once() -> None:
     deep = model.Block("paragraph", text="deep")
     for level in range(5000):
         deep = model.Block("quote", children=(model.Block("paragraph", text=f"{level}"), deep))

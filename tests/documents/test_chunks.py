@@ -41,7 +41,7 @@ APART = {
 
 @pytest.mark.parametrize("name", APART)
 @pytest.mark.parametrize("stretch", [1, 60, 400])
-def test_what_belongs_together_is_found_from_afar(name: str, stretch: int) -> None:
+def test_distant_definitions_and_closing_tags_are_found(name: str, stretch: int) -> None:
     assert read_in_stretches(APART[name], stretch) == read_in_stretches(APART[name], WHOLE)
 
 
@@ -51,7 +51,7 @@ def files() -> Iterator[Path]:
         yield from CORPUS.rglob("*.md")
 
 
-def test_pages_read_in_stretches_are_as_in_the_whole() -> None:
+def test_slice_length_does_not_change_the_page() -> None:
     differing = [
         path
         for path in files()
@@ -60,7 +60,7 @@ def test_pages_read_in_stretches_are_as_in_the_whole() -> None:
     assert not differing
 
 
-def test_the_beginning_is_read_before_the_rest() -> None:
+def test_incremental_parse_yields_first_blocks_early() -> None:
     reading = IncrementalParse("# Title\n\n" + FILLING * 1000)
     blocks = reading.read()
     next(blocks)

@@ -37,7 +37,7 @@ CLAIMS: dict[str, Any] = {
         ('visitor.claims["pl\\\\"] == 1', False),
     ],
 )
-def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -> None:
+def test_condition_is_evaluated_with_claims(condition: str, is_so: bool) -> None:
     assert evaluate(condition, CLAIMS) is is_so
 
 
@@ -57,7 +57,7 @@ def test_a_condition_holds_for_claims_or_does_not(condition: str, is_so: bool) -
         ("true " * 400, 1025, "at most 1024"),
     ],
 )
-def test_what_is_wrong_with_a_condition_is_said_with_its_place(condition: str, at: int, words: str) -> None:
+def test_invalid_condition_error_has_position(condition: str, at: int, words: str) -> None:
     with pytest.raises(ConditionError, match=r"^Character \d+: ") as fault:
         evaluate(condition, CLAIMS)
     assert fault.value.at == at

@@ -295,7 +295,7 @@ def test_construct(markdown: str, expected: str) -> None:
         ("{% tabs %}\n{% hint %}\n{% endtabs %}", 2, "{% hint %} is not closed before {% tabs %}."),
     ],
 )
-def test_what_is_wrong_is_said(markdown: str, line: int, message: str) -> None:
+def test_source_errors_become_diagnostics(markdown: str, line: int, message: str) -> None:
     diagnostics = parse(markdown).diagnostics
     assert (line, message) in [(each.line, each.message) for each in diagnostics]
 
@@ -355,7 +355,7 @@ def test_a_list_starts_with_a_number_that_people_write() -> None:
     assert starts == [7, 1]
 
 
-def test_footnotes_stand_on_their_lines_in_whatever_order_they_are_referred_to() -> None:
+def test_footnotes_have_the_lines_of_their_definitions() -> None:
     document = parse("[^1]: first\n[^2]: second\n[^3]: third\n\nSee[^2] and[^1].\n")
     notes = document.blocks[-1]
     assert notes.lines == (0, 3)

@@ -34,12 +34,12 @@ needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="OCTAVO_CORPUS nam
 
 
 @pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
-def test_a_page_is_read_and_shown_whole(path: Path) -> None:
+def test_corpus_page_is_parsed_and_rendered_completely(path: Path) -> None:
     # Some of these pages have what nobody knows, so that it is seen what becomes of it.
     assert [fault for fault in check(path) if not fault.what.startswith("unknown")] == []
 
 
-def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
+def test_audit_reports_lost_and_misplaced_text() -> None:
     source = "# One\n\n{% hint %}\ntwo **three**\n{% endhint %}\n"
     document = parse(source)
     assert not list(lost(source, tree_text(document.blocks)))
@@ -51,7 +51,7 @@ def test_the_audit_sees_what_is_lost_and_out_of_place() -> None:
     assert [each.rpartition(" lines ")[2].split()[0] for each in said] == ["1-1", "1-1", "1-1"]
 
 
-def test_the_checker_sees_emoji_nobody_knows() -> None:
+def test_checker_reports_unknown_emoji() -> None:
     assert [fault.what for fault in faults("# T\n\n:no_such_sign: here\n", widths=(80,))] == [
         "unknown emoji :no_such_sign:"
     ]
@@ -80,7 +80,7 @@ def test_the_checker_sees_emoji_nobody_knows() -> None:
         "| Command | It |\n|-|-|\n| put <source> <destination> | copies |\n",
     ],
 )
-def test_the_checker_finds_nothing_where_nothing_is_wrong(source: str) -> None:
+def test_checker_reports_nothing_for_correct_lines(source: str) -> None:
     assert faults(source) == []
 
 
@@ -105,7 +105,7 @@ ROW = "const client = await ServiceClientFactory.init<Indexer>({ network: Networ
         ("inline.file_name", str, "x ![](data:image/png;base64,AA**BB**CC)\n", "raw **"),
     ],
 )
-def test_the_checker_sees_what_is_set_wrong(
+def test_checker_reports_layout_errors(
     old: str, new: object, source: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert faults(source, widths=(60,)) == []
@@ -121,13 +121,13 @@ def test_the_checker_sees_what_is_set_wrong(
         ((Run("x_{17}"),), "raw _{1"),
     ],
 )
-def test_the_checker_sees_marks_and_formulas_that_are_left(runs: tuple[Run, ...], said: str) -> None:
+def test_checker_reports_unrendered_marks_and_formulas(runs: tuple[Run, ...], said: str) -> None:
     document = parse("Words\n")
     found = audit_of_lines.faults(document._replace(blocks=(document.blocks[0]._replace(runs=runs),)), (80,))
     assert said in {fault.what.partition(": A")[0].partition(": x")[0] for fault in found}
 
 
-def test_the_checker_sees_diagrams_that_are_not_drawn() -> None:
+def test_checker_reports_undrawn_diagrams() -> None:
     assert [fault.what for fault in faults("```mermaid\nsankey-beta\na,b,1\n```\n", widths=(80,))] == [
         "a diagram not drawn: “sankey-beta” is not a supported diagram type."
     ]
@@ -137,9 +137,7 @@ def test_the_checker_sees_diagrams_that_are_not_drawn() -> None:
     ("name", "said"),
     [("nobody", []), ("hint", ["unknown block: hint"]), ("  ", ["unknown block: without a name"])],
 )
-def test_the_checker_takes_boxes_of_tags_that_the_platform_has_or_that_have_no_name_for_faults(
-    name: str, said: list[str]
-) -> None:
+def test_checker_reports_boxes_of_known_or_unnamed_tags(name: str, said: list[str]) -> None:
     document = parse("{% nobody %}\nIn it\n{% endnobody %}\n")
     (box,) = document.blocks
     assert box.kind == "unknown"

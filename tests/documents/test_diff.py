@@ -62,7 +62,7 @@ def test_words(old: str, new: str, expected: str) -> None:
     assert marked(entry.parts.words) == expected
 
 
-def test_only_format_and_only_link_are_told_apart() -> None:
+def test_format_change_and_link_change_are_distinguished() -> None:
     bold, link = changed("a b c d", "a **b** c d").parts, changed("[a b c](x)", "[a b c](y)").parts
     assert isinstance(bold, TextChange)
     assert isinstance(link, TextChange)
@@ -74,12 +74,12 @@ def test_only_format_and_only_link_are_told_apart() -> None:
     assert (word.old.link, word.run.link) == ("x", "y")
 
 
-def test_a_rewritten_text_is_called_so() -> None:
+def test_mostly_changed_text_is_rewritten() -> None:
     words = diff_runs((Run("alpha beta gamma delta"),), (Run("one two three four"),))
     assert words.is_rewritten
 
 
-def test_settings_are_said_in_words() -> None:
+def test_changed_settings_are_described() -> None:
     entry = changed('{% hint style="info" %}\na\n{% endhint %}', '{% hint style="warning" %}\na\n{% endhint %}')
     assert entry.notes == ("style: info → warning",)
     assert isinstance(entry.parts, ContainerChange)
@@ -103,7 +103,7 @@ def test_code_by_lines() -> None:
     ]
 
 
-def test_containers_tell_what_is_inside() -> None:
+def test_container_change_has_entries_of_its_content() -> None:
     old = '{% tabs %}\n{% tab title="A" %}\none two three\n{% endtab %}\n{% tab title="B" %}\nsame\n{% endtab %}\n{% endtabs %}'
     entry = changed(old, old.replace("two", "2").replace('"A"', '"AA"'))
     assert isinstance(entry.parts, ContainerChange)
@@ -131,7 +131,7 @@ def test_tables_by_cells() -> None:
     assert new_side(entry.parts.rows) == list(entry.new.children)
 
 
-def test_what_stayed_is_put_together() -> None:
+def test_adjacent_unchanged_blocks_are_one_entry() -> None:
     old = "# A\n\none\n\n## B\n\ntwo\n\nthree\n\nfour is here"
     found = changes(old, old.replace("four", "five"))
     same, change = found.entries
@@ -148,7 +148,7 @@ def test_moves() -> None:
     left, _, arrived = found.entries
     assert isinstance(left, MovedBlock)
     assert isinstance(arrived, MovedBlock)
-    assert (left.number, left.arrives, arrived.number, arrived.arrives) == (1, False, 1, True)
+    assert (left.number, left.is_arrival, arrived.number, arrived.is_arrival) == (1, False, 1, True)
     assert (found.size.added, found.size.removed) == (0, 0)
 
 
@@ -168,7 +168,7 @@ def test_an_edited_move() -> None:
         ('{{% tabs %}}\n{{% tab title="x" %}}\n{}\n{{% endtab %}}\n{{% endtabs %}}', "tabs"),
     ],
 )
-def test_wrapping_is_said_in_words(wrapper: str, name: str) -> None:
+def test_wrapping_in_a_container_is_noted(wrapper: str, name: str) -> None:
     words = "These words go into a container of some kind."
     wrapped = f"# T\n\n{wrapper.format(words)}\n\nend"
     bare = f"# T\n\n{words}\n\nend"
@@ -184,7 +184,7 @@ def test_wrapping_is_said_in_words(wrapper: str, name: str) -> None:
     assert all(isinstance(entry, UnchangedBlocks) for entry in (*inner, *out.entries))
 
 
-def test_another_arrangement_of_the_same_words() -> None:
+def test_rearranged_blocks_are_restructured() -> None:
     steps = [(f"Title number {n}", f"Some words that say what to do in step {n} of all.") for n in range(3)]
     old = "".join(f"#### {title}\n\n* {body}\n\n" for title, body in steps)
     new = (
@@ -197,7 +197,7 @@ def test_another_arrangement_of_the_same_words() -> None:
     assert entry.note == "heading ×3, list ×3 → stepper"
 
 
-def test_nothing_that_shows_changed() -> None:
+def test_invisible_change_is_an_empty_diff() -> None:
     found = changes("a\\_b\n\n* x\n* y", "a_b\n\n- x\n- y\n")
     assert found.is_empty
     assert found.unseen_lines == 4
@@ -246,12 +246,12 @@ def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> N
         if isinstance(entry, ChangedBlock):
             assert isinstance(entry.parts, TableChange)
             assert all(isinstance(row, (UnchangedBlocks, MovedBlock)) for row in entry.parts.rows)
-            numbers = [(row.number, row.arrives) for row in entry.parts.rows if isinstance(row, MovedBlock)]
+            numbers = [(row.number, row.is_arrival) for row in entry.parts.rows if isinstance(row, MovedBlock)]
             assert len(set(numbers)) == len(numbers)
     assert (found.size.added, found.size.removed) == (0, 0)
 
 
-def test_a_short_row_elsewhere_is_moved_too() -> None:
+def test_short_row_can_be_moved() -> None:
     head, one, two = "| a | b |\n|-|-|\n", "| 1 | 2 |\n", "| 3 | 4 |\n"
     found = changes(head + one + two + two, head + two + two + one)
     (table,) = found.entries
@@ -260,7 +260,7 @@ def test_a_short_row_elsewhere_is_moved_too() -> None:
     assert [type(row) for row in table.parts.rows] == [MovedBlock, UnchangedBlocks, MovedBlock]
 
 
-def test_a_short_block_elsewhere_among_the_same_ones_did_not_go_and_come() -> None:
+def test_short_block_moved_among_siblings_is_a_move() -> None:
     assert lines(changes("Yes.\n\nNo.\n\nOr.", "No.\n\nOr.\n\nYes.")) == [
         "< 1 paragraph Yes.",
         "= 2",
@@ -278,7 +278,7 @@ def test_a_page_with_another_text_is_rewritten() -> None:
     assert not changes("One. Two.", "Three. Four.").is_rewritten
 
 
-def test_every_item_of_a_long_list_is_paired_with_its_own() -> None:
+def test_items_of_a_long_list_are_paired_correctly() -> None:
     old = "".join(f"* item {number} says where quay {number * 7} is\n" for number in range(600))
     found = changes(old, old.replace("says", "tells"))
     assert (found.size.added, found.size.removed) == (600, 600)
@@ -293,7 +293,7 @@ def test_a_page_does_not_differ_from_itself(page: str) -> None:
 
 
 @given(st.text(alphabet="ab c漢字.\n", max_size=60), st.text(alphabet="ab c漢字.\n", max_size=60))
-def test_words_hold_both_texts(old: str, new: str) -> None:
+def test_text_change_contains_both_texts(old: str, new: str) -> None:
     words = diff_runs((Run(old),), (Run(new),)).words
     after = "".join(word.run.text for word in words if word.op != "delete")
     before = "".join(word.run.text for word in words if word.op != "insert")
@@ -302,7 +302,7 @@ def test_words_hold_both_texts(old: str, new: str) -> None:
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
-def test_stretches_cover_both(old: list[str], new: list[str]) -> None:
+def test_diff_ranges_cover_both_sequences(old: list[str], new: list[str]) -> None:
     i = j = 0
     for equal, i1, i2, j1, j2 in diff_ranges(old, new):
         assert (i1, j1) == (i, j)
@@ -329,7 +329,7 @@ def test_long_sequences_are_compared_between_landmarks() -> None:
 
 
 @given(st.lists(st.sampled_from(["a", "b", "long line", "long lines", ""]), max_size=12).map("\n".join), pages)
-def test_lines_hold_both_texts(old: str, new: str) -> None:
+def test_line_changes_contain_both_texts(old: str, new: str) -> None:
     lines = diff_lines(old, new)
     assert "\n".join(line.old for line in lines if line.op != "insert") == old
     assert "\n".join(line.new for line in lines if line.op != "delete") == new
@@ -364,7 +364,7 @@ def _lines(old: str, new: str) -> list[str]:
     return lines(found)
 
 
-def test_what_moves_into_a_container_elsewhere_is_moved_and_edited() -> None:
+def test_block_moved_into_a_container_is_moved_and_edited() -> None:
     told = _lines(f"{TIDE}\n\n{REST}", f"{REST}{_tabs(('Low', TIDE.replace('six', 'ten')), ('High', BOATS))}")
     assert told == [
         f"< 1 paragraph {TIDE.replace('six', 'ten')}",
@@ -377,13 +377,13 @@ def test_what_moves_into_a_container_elsewhere_is_moved_and_edited() -> None:
     ]
 
 
-def test_what_moves_out_of_a_container_leaves_the_rest_of_it() -> None:
+def test_block_moved_out_of_a_container_leaves_the_rest() -> None:
     hint = f"{{% hint %}}\n{BOATS}\n\n{TIDE}\n{{% endhint %}}\n\n"
     told = _lines(f"{hint}{REST}", f"{hint.replace(TIDE, '')}{REST}{TIDE}")
     assert told == ["~ hint", "  = 1", f"  < 1 paragraph {TIDE}", "= 6", f"> 1 paragraph {TIDE}"]
 
 
-def test_what_moves_from_one_container_to_another_is_moved() -> None:
+def test_block_moved_between_containers_is_moved() -> None:
     hint = "{{% hint %}}\n{}\n{{% endhint %}}\n\n"
     more = "<details>\n\n<summary>More</summary>\n\n{}\n\n</details>\n\n"
     told = _lines(
@@ -394,7 +394,7 @@ def test_what_moves_from_one_container_to_another_is_moved() -> None:
     assert f"  > 1 paragraph {TIDE}" in told
 
 
-def test_a_container_that_moved_and_changed_is_told_by_what_is_in_it() -> None:
+def test_moved_and_edited_container_has_inner_entries() -> None:
     old, new = _tabs(("Low", TIDE), ("High", BOATS)), _tabs(("Low", TIDE.replace("six", "ten")), ("High", BOATS))
     told = _lines(old + REST, REST + new)
     assert told == [
@@ -418,7 +418,7 @@ _TOLD = (
 
 @pytest.mark.parametrize("form", ["{}\n\n{}\n\n", "### {}\n\n{}\n\n", "* {}\n* {}\n"])
 @pytest.mark.parametrize("is_edited", [False, True])
-def test_cards_that_became_texts_again_are_told_as_one_change(form: str, is_edited: bool) -> None:
+def test_cards_converted_to_text_are_one_change(form: str, is_edited: bool) -> None:
     cards = _CARDS.format("".join(_CARD.format(*each) for each in _TOLD))
     texts = "".join(form.format(*each) for each in _TOLD)
     if is_edited:
@@ -432,7 +432,7 @@ def test_cards_that_became_texts_again_are_told_as_one_change(form: str, is_edit
     assert into.note.endswith(" → cards")
 
 
-def test_a_share_of_the_width_is_said_in_percent() -> None:
+def test_column_width_is_shown_in_percent() -> None:
     column = '{{% columns %}}\n{{% column width="{}" %}}\nOne\n{{% endcolumn %}}\n{{% endcolumns %}}\n'
     old, thirds, near = (parse(column.format(width)).blocks[0].children[0] for width in ("50", "66.6667", "66.67"))
     assert [str(each) for each in changed_attributes(old, thirds)] == ["width: 50 % → 67 %"]

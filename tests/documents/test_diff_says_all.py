@@ -30,14 +30,14 @@ from tests.documents.sides import check_sides
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs())
-def test_there_are_changes_exactly_when_two_trees_differ(pair: tuple[Document, Document]) -> None:
+def test_diff_is_empty_only_for_equal_pages(pair: tuple[Document, Document]) -> None:
     check_pair(*pair)
 
 
 @pytest.mark.long
 @settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs())
-def test_there_are_changes_exactly_when_any_trees_differ(pair: tuple[Document, Document]) -> None:
+def test_diff_is_empty_only_for_equal_random_pages(pair: tuple[Document, Document]) -> None:
     check_pair(*pair)
 
 
@@ -49,7 +49,7 @@ def test_there_are_changes_exactly_when_any_trees_differ(pair: tuple[Document, D
         Run("", kind="icon", attrs={"name": "bell"}),
     ],
 )
-def test_what_a_link_shows_where_it_leads_nowhere_is_named_also_where_it_has_no_words(sign: Run) -> None:
+def test_wordless_fallback_of_a_link_is_reported(sign: Run) -> None:
     old, new = (Block("content-ref", {"url": "a.md"}, runs=(run,)) for run in (Run("", kind="icon"), sign))
     check_pair(Document("", (old,), ""), Document("", (new,), ""))
     check_pair(Document("", (new,), ""), Document("", (old,), ""))
@@ -106,7 +106,7 @@ def page(kind: str, attrs: dict[str, Any], columns: tuple[TableColumn, ...] = (T
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])
-def test_each_attribute_of_each_block_is_said_with_both_values(kind: str, name: str) -> None:
+def test_every_attribute_change_has_both_values(kind: str, name: str) -> None:
     values = VALUES.get(
         name, (True, False) if name in SWITCHES else (4, 5) if name in ("start", "level") else ("a", "b")
     )
@@ -118,12 +118,12 @@ def test_each_attribute_of_each_block_is_said_with_both_values(kind: str, name: 
 
 
 @pytest.mark.parametrize("value", [0, False])
-def test_a_box_without_a_tick_and_no_stars_are_no_empty_cell(value: object) -> None:
+def test_unchecked_box_and_zero_stars_differ_from_empty_cell(value: object) -> None:
     assert not diff(page("cell", {}), page("cell", {"value": value})).is_empty
 
 
 @pytest.mark.parametrize("field", [name for name in TableColumn._fields if name != "title"])
-def test_each_setting_of_a_column_is_said(field: str) -> None:
+def test_every_column_setting_change_is_reported(field: str) -> None:
     value: Any = {"hidden": True, "options": {"a": "A"}, "width": 80, "max": 3}.get(field, "rating")
     columns = (TableColumn(WORDS), TableColumn((Run("B"),)))
     other = (columns[0], columns[1]._replace(**{field: value}))
@@ -161,7 +161,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("kind", RUNS)
-def test_what_becomes_of_a_text_beside_its_words_is_said(kind: str) -> None:
+def test_changes_of_links_and_format_are_reported(kind: str) -> None:
     old, new, told = RUNS[kind]
     before, after = Run("Before it "), Run(" and after it.")
     assert sorted(
@@ -169,7 +169,7 @@ def test_what_becomes_of_a_text_beside_its_words_is_said(kind: str) -> None:
     ) == sorted(told)
 
 
-def test_hidden_words_are_said_and_not_shown_as_words() -> None:
+def test_fallback_text_change_is_a_setting_change() -> None:
     old = parse('{% content-ref url="a.md" %}\n[Tides](a.md)\n{% endcontent-ref %}')
     new = parse('{% content-ref url="a.md" %}\n[Tides and boats](a.md)\n{% endcontent-ref %}')
     (entry,) = diff(old, new).entries
@@ -178,7 +178,7 @@ def test_hidden_words_are_said_and_not_shown_as_words() -> None:
     assert entry.parts is None
 
 
-def test_a_name_that_follows_from_the_words_is_not_said() -> None:
+def test_anchor_derived_from_the_title_is_not_reported() -> None:
     page = "# A page\n\n## Request\n\nAsk for it.\n"
     found = diff(parse(page), parse("# A page\n\n## Request\n\nAsk for more.\n\n" + page.partition("\n\n")[2]))
     assert list(settings_in(found.entries)) == []

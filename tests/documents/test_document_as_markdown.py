@@ -141,7 +141,7 @@ def test_all_kinds_of_blocks_are_edited_as_markdown(markdown: str) -> None:
         {"object": "inline", "type": "mention", "data": {"ref": {"user": "u"}}},
     ],
 )
-def test_what_octavo_does_not_know_is_not_edited(node: dict[str, Any]) -> None:
+def test_document_with_unknown_content_is_not_edited(node: dict[str, Any]) -> None:
     if node["object"] == "inline":
         node = {"object": "block", "type": "paragraph", "nodes": [node]}
     assert document_to_markdown(document(node)) is None
@@ -168,7 +168,7 @@ def test_plain_words_have_backslashes_only_where_markdown_needs_them(text: str, 
     assert document_to_markdown(document(paragraph((text, "")))) == markdown
 
 
-def test_space_at_the_edge_of_bold_words_and_empty_paragraphs_keep_no_document_from_being_edited() -> None:
+def test_bold_edge_spaces_and_empty_paragraphs_allow_editing() -> None:
     before = document(paragraph(("bold ", "bold"), ("words", "")), paragraph(("", "")), paragraph(("More.", "")))
     text = document_to_markdown(before)
     assert text == "**bold** words\n\nMore."
@@ -182,7 +182,7 @@ BLOCKS = st.sampled_from([*FORMATTED.split("\n\n")[:6], "***", "# Louder", "a_b 
 
 @settings(max_examples=300)
 @given(st.lists(BLOCKS, min_size=1, max_size=6), st.lists(BLOCKS, max_size=6))
-def test_what_is_sent_means_what_was_typed(blocks: list[str], typed: list[str]) -> None:
+def test_edited_document_matches_typed_markdown(blocks: list[str], typed: list[str]) -> None:
     before = keyed(to_json_document("\n\n".join(blocks)))
     if (text := document_to_markdown(before)) is not None:
         assert apply_markdown_edit(before, text) == before

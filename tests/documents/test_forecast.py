@@ -111,14 +111,14 @@ def undecided(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
 
 
 @given(three())
-def test_what_a_merge_does_not_decide_is_foreseen_and_nothing_else(sides: tuple[Json, Json, Json]) -> None:
+def test_prediction_equals_conflicts_of_the_merge(sides: tuple[Json, Json, Json]) -> None:
     left = undecided(sides)
     assert foreseen(sides) == left
     assert foreseen(sides, names_documents=False) == left, "without the ids of documents too"
 
 
 @given(three())
-def test_what_a_merge_changes_is_never_taken_for_a_change_that_main_has(sides: tuple[Json, Json, Json]) -> None:
+def test_changed_content_is_never_predicted_as_on_main(sides: tuple[Json, Json, Json]) -> None:
     outcome = revision_merge.merge_revisions(*sides, "#7", STORE)
     is_on_main = not outcome.conflicts and not revision_differences(sides[1], outcome.content, str)
     assert predicted(sides).is_on_main is is_on_main
@@ -126,12 +126,12 @@ def test_what_a_merge_changes_is_never_taken_for_a_change_that_main_has(sides: t
 
 
 @given(three_texts())
-def test_texts_that_collide_are_foreseen(sides: tuple[str, str, str]) -> None:
+def test_conflicting_texts_are_predicted(sides: tuple[str, str, str]) -> None:
     base, main, mine = (revision(document("A", text=each)) for each in sides)
     assert (("text", "A") in foreseen((base, main, mine))) == bool(merge(*sides).conflicts)
 
 
-def test_only_texts_that_all_sides_have_otherwise_are_read() -> None:
+def test_only_pages_changed_on_both_sides_are_read() -> None:
     base = [document(name, text="as it was") for name in "ABCD"]
     main = [document("A", text="here"), document("B", text="here"), base[2], document("D", text="same")]
     mine = [document("A", text="there"), base[1], document("C", text="there"), document("D", text="same")]
@@ -139,7 +139,7 @@ def test_only_texts_that_all_sides_have_otherwise_are_read() -> None:
     assert pages_to_read((sides[0], sides[1], sides[2]), None) == ["A"]
 
 
-def test_a_page_that_a_server_shows_twice_or_below_itself_is_taken_once() -> None:
+def test_page_repeated_by_the_server_is_merged_once() -> None:
     A = document("A")
     sides = revision(A), revision(document("A", A), A), revision(document("A", title="There"), document("B", A))
     assert foreseen(sides) == set()
@@ -188,18 +188,18 @@ MAIN = tree_of(("home", "Home", "home", []), ("a", "Stores", "stores", [("b", "Y
         ),
     ],
 )
-def test_pages_that_come_to_stand_beside_others_of_the_same_name(
+def test_new_sibling_with_the_same_name_is_a_duplicate(
     after: tuple[Page, ...], found: list[tuple[str, str, str]]
 ) -> None:
     assert [(each.id, *each.paths) for each in find_duplicates(MAIN, after)] == found
 
 
-def test_what_stands_beside_another_of_its_name_in_main_is_not_said_again() -> None:
+def test_duplicates_on_main_are_not_reported_again() -> None:
     twice = (*MAIN, *tree_of(("n", "Stores", "stores-2", [])))
     assert find_duplicates(twice, twice) == []
 
 
-def test_things_without_a_title_are_merged_too() -> None:
+def test_items_without_a_title_are_merged() -> None:
     untitled = [Page(id="a"), Page(id="b", type="group", pages=(Page(id="c"),)), Page(id="d", type="link")]
     base = Revision(id="r0", pages=(untitled[0],), reusable_contents=(ReusableContent(id="u"),))
     after = Revision(id="r1", pages=tuple(untitled), reusable_contents=(ReusableContent(id="v"),))
@@ -209,7 +209,7 @@ def test_things_without_a_title_are_merged_too() -> None:
     ] == [("b", ("", ""))]
 
 
-def test_things_that_both_sides_changed_in_git_are_foreseen() -> None:
+def test_conflicting_git_fields_are_predicted() -> None:
     three = [
         Revision.model_validate({"id": "r", "pages": [{"id": "a", "title": "A", "git": {"oid": oid}}]}) for oid in "123"
     ]
@@ -263,9 +263,7 @@ def test_paragraphs_merged_by_words_are_named_with_their_text() -> None:
         ),
     ],
 )
-def test_a_change_request_whose_changes_are_all_on_main_is_told(
-    main: list[Json], mine: list[Json], is_on_main: bool
-) -> None:
+def test_change_request_fully_on_main_is_recognized(main: list[Json], mine: list[Json], is_on_main: bool) -> None:
     sides = [revision(document("A", text="old"), document("B")), revision(*main), revision(*mine)]
     three = [shown(side, "", names_documents=True) for side in sides]
     said = {
@@ -300,7 +298,7 @@ FILE = {"id": "f", "name": "a.png", "downloadURL": "https://files.example/f?key=
         pytest.param({"type": "theme_edited"}, False, id="a change that Octavo does not know"),
     ],
 )
-def test_a_change_that_no_revision_shows_is_not_taken_for_one_that_main_has(change: Json, is_shown: bool) -> None:
+def test_invisible_change_is_not_predicted_as_on_main(change: Json, is_shown: bool) -> None:
     shared = {"files": [FILE], "reusableContents": [{"id": "r", "title": "Foot"}]}
     pages = [{"id": name, "title": name} for name in "ABC"]
     base = Revision.model_validate({"id": "r0", "pages": pages, "variables": {"days": "7"}, **shared})

@@ -183,24 +183,24 @@ def test_front_matter_is_read_and_not_shown() -> None:
 
 
 @pytest.mark.parametrize("value", ["null", "Null", "NULL", "~"])
-def test_nothing_in_front_matter_is_read_as_an_empty_value(value: str) -> None:
+def test_null_in_front_matter_is_an_empty_value(value: str) -> None:
     document = parse(f"---\ndescription: {value}\nlayout:\n  title: {value}\nicon: x\n---\n\n# H")
     assert document.metadata == parse("---\ndescription:\nlayout:\n  title:\nicon: x\n---\n\n# H").metadata
     assert parse('---\ndescription: "null"\n---\n').metadata == {"description": "null"}
 
 
-def test_rules_at_the_top_are_no_front_matter() -> None:
+def test_horizontal_rules_are_not_front_matter() -> None:
     document = parse("---\n\nWords without any colon\n\n---\n")
     assert "Words without any colon" in document.blocks[1].plain()
 
 
-def test_the_outline_has_no_marks_of_notes() -> None:
+def test_outline_has_no_footnote_marks() -> None:
     found = parse("# Page\n\n## Tides[^1] and winds\n\nBoth.\n\n[^1]: Of the sea.\n").headings
     assert [heading.title for heading in found if heading.level == 2] == ["Tides and winds"]
 
 
 @pytest.mark.parametrize("name", ["rocket", "digit_one", "race_car", "female_doctor", "large_red_square"])
-def test_what_the_editor_writes_is_found_among_its_own_names(name: str) -> None:
+def test_editor_emoji_names_are_found_in_its_own_table(name: str) -> None:
     """To read the others takes 10 ms, in the middle of a page."""
     emoji.from_name.cache_clear()
     emoji._other_names.cache_clear()
@@ -210,7 +210,7 @@ def test_what_the_editor_writes_is_found_among_its_own_names(name: str) -> None:
     assert emoji._other_names.cache_info().currsize == 0
 
 
-def test_of_the_tables_of_emoji_stays_what_names_are_found_in() -> None:
+def test_only_compressed_emoji_tables_stay_in_memory() -> None:
     emoji.from_name.cache_clear()
     emoji._editor_names.cache_clear()
     emoji._other_names.cache_clear()

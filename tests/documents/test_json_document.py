@@ -30,7 +30,7 @@ def test_both_forms_make_the_same_tree(markdown: str, nodes: list[Node]) -> None
     assert list(map(bare, read_document(document(*nodes)).blocks)) == list(map(bare, parse(markdown).blocks))
 
 
-def test_words_are_as_they_are_shown_and_hold_no_syntax() -> None:
+def test_json_text_is_not_parsed_as_markdown() -> None:
     page = document(
         block("heading-2", "Use {#this} {#id}"),
         block("list-unordered", block("list-item", paragraph("[x] not a task"))),
@@ -42,7 +42,7 @@ def test_words_are_as_they_are_shown_and_hold_no_syntax() -> None:
     assert [(run.kind, run.link) for run in words.runs] == [("text", None)]
 
 
-def test_blocks_keep_the_keys_that_comments_hang_on() -> None:
+def test_blocks_keep_their_json_keys() -> None:
     page = document(
         {**block("paragraph", "a"), "key": "k1"},
         {**block("list-unordered", {**block("list-item", paragraph("b")), "key": "k2"}), "key": "k1"},
@@ -54,7 +54,7 @@ def test_blocks_keep_the_keys_that_comments_hang_on() -> None:
     assert len({each.key for each in read.walk()}) == len(list(read.walk()))
 
 
-def test_what_is_unknown_is_a_labelled_box_with_all_its_words() -> None:
+def test_unknown_block_keeps_all_its_text() -> None:
     page = document(
         {
             **block("carousel", paragraph("one"), "loose", speed=3, deep={"er": ["words", {"more": "here"}]}),
@@ -69,7 +69,7 @@ def test_what_is_unknown_is_a_labelled_box_with_all_its_words() -> None:
     assert words.plain() == "a three b timer noon c"
 
 
-def test_what_a_block_holds_besides_what_it_should_stands_after_it() -> None:
+def test_unexpected_children_follow_their_block() -> None:
     page = document(
         {**void("divider", {"x": [paragraph("one")]}), "nodes": [paragraph("two")]},
         block("images", void("image", ref={"kind": "url", "url": "a.png"}), paragraph("three")),
@@ -134,11 +134,11 @@ def test_no_document_is_too_broken(broken: Any) -> None:
 
 
 @pytest.mark.parametrize("tags", [7, True, {"a": 1}])
-def test_tags_of_no_known_form_are_none(tags: Any) -> None:
+def test_malformed_update_tags_are_ignored(tags: Any) -> None:
     read = read_document(document(block("updates", block("update", paragraph("x"), tags=tags))))
     assert [each.attrs["tags"] for each in read.walk() if each.kind == "update"] == [()]
 
 
 @pytest.mark.parametrize("markdown", [pair[1] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
-def test_what_the_platform_answers_as_json_is_the_page(markdown: str) -> None:
+def test_json_of_the_server_equals_its_markdown(markdown: str) -> None:
     assert list(map(bare, read_document(to_json_document(markdown)).blocks)) == list(map(bare, parse(markdown).blocks))

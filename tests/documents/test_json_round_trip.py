@@ -120,16 +120,16 @@ def page(blocks: Iterable[Block]) -> list[Any]:
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL)
-def test_a_page_as_json_says_all_of_it(text: str) -> None:
+def test_json_keeps_the_whole_page(text: str) -> None:
     assert page(read_document(to_json_document(text)).blocks) == page(parse(text).blocks)
 
 
 @pytest.mark.parametrize("text", ALL.values(), ids=ALL)
-def test_markdown_made_of_json_says_all_of_it(text: str) -> None:
+def test_markdown_from_json_keeps_the_whole_page(text: str) -> None:
     assert page(parse(to_markdown(to_json_document(text))).blocks) == page(parse(text).blocks)
 
 
-def test_every_kind_and_attribute_of_blocks_and_runs_is_tried() -> None:
+def test_round_trip_covers_all_kinds_and_attributes() -> None:
     tried: set[tuple[str, ...]] = set()
     for text in ALL.values():
         for block in parse(text).walk():
@@ -177,7 +177,7 @@ texts = st.recursive(
 
 @settings(max_examples=150, deadline=None)
 @given(texts)
-def test_pages_put_together_of_all_these_lose_nothing(text: str) -> None:
+def test_random_pages_survive_the_round_trip(text: str) -> None:
     document = to_json_document(text)
     said = page(parse(text).blocks)
     assert page(read_document(document).blocks) == said
@@ -186,7 +186,7 @@ def test_pages_put_together_of_all_these_lose_nothing(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="ab 1*_`#>-\n|[]()!$:{}%<>/\\.~^&;", max_size=80))
-def test_no_markdown_loses_anything(text: str) -> None:
+def test_random_markdown_survives_the_round_trip(text: str) -> None:
     document = to_json_document(text)
     said = page(parse(text).blocks)
     assert page(read_document(document).blocks) == said

@@ -59,7 +59,7 @@ def shape(blocks: tuple[Block, ...]) -> list[Any]:
     ]
 
 
-def test_what_is_said_in_blocks_is_said_in_markdown() -> None:
+def test_blocks_are_written_as_markdown() -> None:
     assert shape(parse(to_markdown(to_json_document(SAID))).blocks) == shape(parse(SAID).blocks)
 
 
@@ -74,7 +74,7 @@ def test_what_is_said_in_blocks_is_said_in_markdown() -> None:
         min_size=1,
     )
 )
-def test_words_stay_words_whatever_signs_are_in_them(words: str) -> None:
+def test_markdown_signs_in_text_are_escaped(words: str) -> None:
     document = paragraph(words)
     (block,) = parse(to_markdown(document)).blocks
     assert block.kind == "paragraph"
@@ -91,7 +91,7 @@ def test_words_stay_words_whatever_signs_are_in_them(words: str) -> None:
         {"nodes": [{"object": "block", "type": "list-ordered", "data": {"start": "x"}, "nodes": [{}]}]},
     ],
 )
-def test_what_is_no_document_is_written_as_far_as_it_says_anything(hostile: Any) -> None:
+def test_invalid_document_keeps_its_text(hostile: Any) -> None:
     assert isinstance(to_markdown(hostile), str)
 
 

@@ -18,12 +18,12 @@ def test_a_key_stays_while_other_blocks_come_and_go() -> None:
     assert {block.key for block in before.walk()} <= keys
 
 
-def test_a_key_goes_with_the_words() -> None:
+def test_key_depends_on_the_words() -> None:
     assert key("one", "paragraph") != key("two", "paragraph")
     assert key("a **b**", "paragraph") == key("a b", "paragraph")
 
 
-def test_a_container_is_known_by_what_it_opens_with() -> None:
+def test_container_key_depends_on_title_and_first_child() -> None:
     page = '{% tabs %}\n{% tab title="A" %}\none\n{% endtab %}\n{% tab title="B" %}\ntwo\n{% endtab %}\n{% endtabs %}'
     assert key(page, "tabs") == key(page.replace("two", "2"), "tabs")
     assert key(page, "tabs") != key(page.replace("one", "1"), "tabs")
@@ -34,7 +34,7 @@ def test_equal_blocks_are_numbered() -> None:
     assert (second, third) == (f"{first}-2", f"{first}-3")
 
 
-def test_keys_may_stand_in_a_path_and_find_their_block() -> None:
+def test_keys_are_path_safe_and_find_their_block() -> None:
     document = parse("# T\n\n* one\n* two\n\n```\nx\n```")
     for block in document.walk():
         assert re.fullmatch(r"[A-Za-z0-9_-]{1,128}", block.key)
@@ -42,7 +42,7 @@ def test_keys_may_stand_in_a_path_and_find_their_block() -> None:
     assert document.find("nothing") is None
 
 
-def test_plain_says_the_words_of_all_that_is_in_it() -> None:
+def test_plain_contains_the_text_of_descendants() -> None:
     item = Block("item", children=parse("one\n\ntwo").blocks)
     assert item.plain() == "one\ntwo"
 

@@ -810,7 +810,7 @@ TOLD = {
 
 
 @pytest.mark.parametrize("kind", CHANGES)
-def test_a_change_is_told(kind: str) -> None:
+def test_change_is_reported_as_expected(kind: str) -> None:
     old, new = map(parse, CHANGES[kind])
     found = diff(old, new)
     assert lines(found) == TOLD[kind]
@@ -828,9 +828,7 @@ def test_no_block_moves_to_the_place_where_it_was(kind: str) -> None:
 @pytest.mark.parametrize("container", [*CONTAINERS.values(), "1. INSIDE", "* INSIDE"])
 @pytest.mark.parametrize("first", [1, 2, 3])
 @pytest.mark.parametrize("is_edited", [False, True])
-def test_the_end_of_a_container_put_outside_or_inside_is_no_move(
-    container: str, first: int, *, is_edited: bool
-) -> None:
+def test_shifted_container_end_is_no_move(container: str, first: int, *, is_edited: bool) -> None:
     parts = [OTHER, SENTENCE, MAKE, "The boats wait for the tide, as they did in the year before."]
     changed = [part.replace("the year", "the long year") if is_edited else part for part in parts]
 
@@ -850,7 +848,7 @@ def test_the_end_of_a_container_put_outside_or_inside_is_no_move(
         assert sum("wrapped" in line for line in lines(found)) == 1
 
 
-def test_a_section_that_another_topic_took_the_place_of_is_told_as_one_change() -> None:
+def test_replaced_section_is_one_change() -> None:
     before = "# Page\n\nStays.\n\n## Measuring by hand\n\nHold the probe to the pin and count what the lamp says, ten times.\n\n"
     before += "* Take the mean of all of it.\n* Throw away the first one.\n\nWrite it into the log with a pencil.\n\n## Last\n\nStays too."
     before = before.replace(
@@ -893,7 +891,7 @@ INSIDES = (
 
 @pytest.mark.parametrize(("before", "after"), [each for each in product(INSIDES, INSIDES) if each[0] != each[1]])
 @pytest.mark.parametrize("kind", TITLED)
-def test_a_container_that_kept_its_title_is_one_that_changed(kind: str, before: str, after: str) -> None:
+def test_container_with_the_same_title_is_a_change(kind: str, before: str, after: str) -> None:
     old, new = (parse(TITLED[kind].replace("INSIDE", each)) for each in (before, after))
     found = diff(old, new)
     told = [line.strip() for line in lines(found)]
@@ -904,7 +902,7 @@ def test_a_container_that_kept_its_title_is_one_that_changed(kind: str, before: 
 
 @pytest.mark.parametrize("kind", UNTITLED)
 @pytest.mark.parametrize("inside", INSIDES[1:])
-def test_an_empty_container_that_was_filled_or_emptied_is_one_that_changed(kind: str, inside: str) -> None:
+def test_filled_or_emptied_container_is_a_change(kind: str, inside: str) -> None:
     pages = UNTITLED[kind].replace("INSIDE", ""), UNTITLED[kind].replace("INSIDE", inside)
     for before, after in (pages, pages[::-1]):
         old, new = parse(before), parse(after)
@@ -924,7 +922,7 @@ SENTENCES = (
 
 @pytest.mark.parametrize("form", ["Step {}.", "{}.", "Part {}"])
 @pytest.mark.parametrize("gone", range(5))
-def test_headings_of_a_series_get_other_numbers_where_a_part_went(form: str, gone: int) -> None:
+def test_renumbered_headings_after_a_removal_are_changes(form: str, gone: int) -> None:
     def page(sentences: Sequence[str]) -> str:
         return (
             "# Page\n\n"

@@ -171,7 +171,7 @@ def test_a_link_leads_to_a_heading_however_its_anchor_is_written(wanted: str, he
     assert not is_second or found is headings[-1]
 
 
-def test_the_anchor_that_is_the_same_comes_before_one_that_is_alike() -> None:
+def test_identical_anchor_wins_over_similar_anchor() -> None:
     assert anchors.match_anchor("a-and-b", ["a-b", "a-and-b"]) == "a-and-b"
     assert anchors.match_anchor("a--b", ["a-and-b", "a-b"]) == "a-b"
 
@@ -217,7 +217,7 @@ def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str
         ("nowhere.md", "There is no page at nowhere.md."),
     ],
 )
-def test_why_a_link_leads_nowhere(href: str, reason: str) -> None:
+def test_broken_link_has_a_reason(href: str, reason: str) -> None:
     target = resolve(href, "guides/setup", PLACES)
     assert isinstance(target, BrokenLink)
     assert target.reason == reason
@@ -232,25 +232,25 @@ def test_files_that_are_not_known_are_not_missing() -> None:
     assert isinstance(resolve("b.md", "a", places), BrokenLink)
 
 
-def test_a_page_with_pages_below_it_lies_in_its_own_folder() -> None:
+def test_page_with_subpages_has_its_own_folder() -> None:
     places = LinkTargets(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
     assert resolve("setup.md", "guides/", places) == ToPage("below")
     assert resolve("setup.md", "guides", places) == ToPage("top")
 
 
 @pytest.mark.parametrize("href", ["a%1b.md", "#a%9B", ".gitbook/assets/a%07.png", "/%1b", "a.md#%00", "/s/space/%1B"])
-def test_what_percent_signs_stand_for_is_safe_to_show(href: str) -> None:
+def test_decoded_percent_encoding_is_safe_to_show(href: str) -> None:
     target = resolve(href, "a", LinkTargets(pages={"a": "a"}, files=None))
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", "".join(map(str, astuple(target))))
 
 
-def test_files_of_one_name_are_told_apart_by_where_they_lie() -> None:
+def test_files_with_the_same_name_are_found_by_path() -> None:
     places = LinkTargets(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
     found = [resolve(".gitbook/assets/x.png", page, places) for page in ("a/one.md", "b/two.md", "three.md")]
     assert found == [ToFile("1", "x.png"), ToFile("2", "x.png"), ToFile("1", "x.png")]
 
 
-def test_what_lies_beyond_the_tree_is_told_from_what_is_missing_in_it() -> None:
+def test_link_out_of_the_tree_differs_from_missing_page() -> None:
     for href, is_beyond in (
         ("../../other/a.md", True),
         ("../a.md", False),
@@ -268,19 +268,19 @@ def test_a_browser_opens_pages_of_the_platform_too(href: str) -> None:
 
 
 @pytest.mark.parametrize("href", ["", "page.md", "javascript:alert(1)", "https://", "https://a@b/c"])
-def test_a_browser_opens_only_what_names_a_host(href: str) -> None:
+def test_browser_links_need_a_host(href: str) -> None:
     assert not isinstance(external_target(href), ToUrl)
 
 
 @pytest.mark.parametrize("href", ["größe.md", "gro\u0308ße.md", "GRÖSSE", "gr%C3%B6sse.md", "/Größe", "ｇröße.md"])
-def test_page_is_found_by_what_its_path_looks_like(href: str) -> None:
+def test_page_is_found_without_case(href: str) -> None:
     places = LinkTargets(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
     assert resolve(href, "", places) == ToPage("p1")
     assert resolve("grose.md", "", places) == BrokenLink("grose.md", "There is no page at grose.md.")
     assert resolve(".gitbook/assets/E\u0301CRAN.png", "", places) == ToFile("f1", "E\u0301CRAN.png")
 
 
-def test_page_at_that_very_path_goes_first() -> None:
+def test_page_with_the_exact_path_wins() -> None:
     places = LinkTargets(pages={"Setup": "upper", "setup": "lower"})
     assert [resolve(href, "", places) for href in ("setup", "Setup", "SETUP")] == [
         ToPage("lower"),
@@ -291,6 +291,6 @@ def test_page_at_that_very_path_goes_first() -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-def test_anchor_is_found_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
+def test_anchor_is_found_without_case(pair: tuple[str, str], stored: int) -> None:
     there, wanted = ("-".join(each.split()) for each in (pair[stored], pair[1 - stored]))
     assert match_anchor(wanted, ["first", there]) == there

@@ -105,7 +105,7 @@ def test_blocks_have_their_types() -> None:
     assert kind(document, "embed")[0]["data"] == {"url": "https://a.example/v"}
 
 
-def test_blocks_have_the_keys_that_comments_hang_on() -> None:
+def test_json_blocks_have_the_block_keys() -> None:
     keys = {
         block.key for block in parse(PAGE).walk() if block.kind in ("heading", "paragraph", "code", "hint", "table")
     }
@@ -164,7 +164,7 @@ def test_an_empty_page_is_an_empty_paragraph() -> None:
         ("setup.md", {"kind": "url", "url": "setup.md"}),
     ],
 )
-def test_addresses_name_what_they_lead_to(address: str, expected: dict[str, str]) -> None:
+def test_links_become_typed_references(address: str, expected: dict[str, str]) -> None:
     assert link_reference(address) == expected
 
 

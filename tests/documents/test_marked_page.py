@@ -24,7 +24,7 @@ def lines_of(text: str) -> list[str]:
 
 @STABLE
 @given(three_texts())
-def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple[str, str, str]) -> None:
+def test_markers_enclose_only_conflicts_with_blank_lines(texts: tuple[str, str, str]) -> None:
     merged = merge(*texts)
     text = merged.text(request=NAME)
     lines = text.split("\n")
@@ -37,13 +37,13 @@ def test_marks_are_there_for_conflicts_only_and_between_blank_lines(texts: tuple
 
 @STABLE
 @given(three_texts(), st.sampled_from(SIDES))
-def test_when_all_is_decided_no_mark_is_left(texts: tuple[str, str, str], side: ChoiceKind) -> None:
+def test_resolved_page_has_no_markers(texts: tuple[str, str, str], side: ChoiceKind) -> None:
     assert not find_markers(merge(*texts).text_with_choice(side))
 
 
 @STABLE
 @given(three_texts())
-def test_a_text_with_marks_has_the_same_conflicts_and_keeps_all_else(texts: tuple[str, str, str]) -> None:
+def test_marked_text_is_read_back_unchanged(texts: tuple[str, str, str]) -> None:
     merged = merge(*texts)
     text = merged.text(request=NAME)
     read = read_marked_page(text, merged)
@@ -64,7 +64,7 @@ def test_a_text_with_marks_has_the_same_conflicts_and_keeps_all_else(texts: tupl
         '{% code title="a.sh" %}\n```sh\nBeta\nGamma\n```\n{% endcode %}\n',
     ],
 )
-def test_marks_take_the_blank_lines_with_them_that_they_brought(base: str) -> None:
+def test_resolving_removes_blank_lines_around_markers(base: str) -> None:
     main, request = base.replace("Beta", "Beta 1").replace("Gamma", "Delta"), base.replace("Beta", "Beta 2")
     known = merge(base, main, request)
     read = read_marked_page(known.text(request=NAME), known)
@@ -121,7 +121,7 @@ def test_marks_are_around_whole_blocks() -> None:
     )
 
 
-def test_marks_that_no_merge_made_are_one_conflict_without_a_base() -> None:
+def test_foreign_markers_are_a_conflict_without_base() -> None:
     text = "a\n\n<<<<<<< main\n\n=======\n\nb!\n\n>>>>>>> #42\n\nc\n"
     read = read_marked_page(text)
     ((name, conflict),) = read.named_conflicts
@@ -131,7 +131,7 @@ def test_marks_that_no_merge_made_are_one_conflict_without_a_base() -> None:
     assert read.text(request=NAME) == text
 
 
-def test_a_text_edited_beside_its_marks_keeps_the_edit() -> None:
+def test_edit_outside_of_markers_is_kept() -> None:
     merged = merge("a\n\nb\n\nc\n", "a\n\nb1\n\nc\n", "a\n\nb2\n\nc\n")
     text = merged.text(request=NAME).replace("c\n", "c, edited\n")
     assert read_marked_page(text, merged).text_with_choice("request") == "a\n\nb2\n\nc, edited\n"

@@ -34,7 +34,7 @@ def check(page: Page) -> None:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(pages())
-def test_a_decision_is_about_one_part_and_all_else_is_merged(page: Page) -> None:
+def test_conflict_covers_one_part_and_the_rest_is_merged(page: Page) -> None:
     check(page)
 
 
@@ -52,7 +52,7 @@ def is_wider(page: Page, side: Who) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_few_decisions_are_about_more_than_one_part() -> None:
+def test_few_conflicts_cover_more_than_one_part() -> None:
     """Blocks that one side moved, divided or joined, and the other side edited, may be decided together with neighbours."""
     seen: Counter[bool] = Counter()
 
@@ -75,7 +75,7 @@ def each_way(base: str, main: str, this: str) -> list[str]:
     return results
 
 
-def test_an_item_that_one_side_deleted_stays_in_its_list_when_something_moved_behind_that() -> None:
+def test_deleted_item_conflict_stays_in_its_list() -> None:
     first, items, last = (
         "What comes first is long.\n",
         "* apples from the south\n* pears from the north\n",
@@ -86,7 +86,7 @@ def test_an_item_that_one_side_deleted_stays_in_its_list_when_something_moved_be
     assert each_way(f"{first}\n{items}{last}\n", f"{first}\n{edited}", gone) == [kept, gone, gone, kept]
 
 
-def test_a_code_block_that_one_side_wrote_anew_and_the_other_went_on_with_is_one() -> None:
+def test_rewritten_and_extended_code_is_one_conflict() -> None:
     before, more, other = (f"    {' '.join(words_of(name))}\n" for name in ("n3x", "n45x", "n5x"))
     base, extended, anew = (f"```text\n{lines}```\n" for lines in (before, before + more, other))
     for result in each_way(base, extended, anew):
@@ -94,7 +94,7 @@ def test_a_code_block_that_one_side_wrote_anew_and_the_other_went_on_with_is_one
         assert (more in result) != (result == anew)
 
 
-def test_a_tag_has_no_blank_line_behind_it_that_nobody_wrote() -> None:
+def test_merge_adds_no_blank_line_after_a_tag() -> None:
     first, edited, last = "What comes first.\n\n", "The second sentence.\n\n", "What comes last.\n"
     base, cut, changed = (
         f'{{% hint style="info" %}}\n{inner}{{% endhint %}}\n'
@@ -109,14 +109,14 @@ LISTED = "| A | B |\n|---|---|\n| x | 1 |\n| y | 2 |\n\n* a\n* b\n* c\n"
 @pytest.mark.parametrize(
     "mine", [LISTED.replace("| 2 |", "| 7 |"), LISTED.replace("| 1 |", "| 7 |").replace("* c", "* cc")]
 )
-def test_lines_that_end_as_windows_ends_them_are_merged_as_all_others(mine: str) -> None:
+def test_windows_line_breaks_are_merged(mine: str) -> None:
     usual = (LISTED, LISTED.replace("| 1 |", "| 9 |").replace("* a", "* aa"), mine)
     base, main, this = (each.replace("\n", "\r\n") for each in usual)
     assert [each.replace("\n", "\r\n") for each in each_way(*usual)] == each_way(base, main, this)
     assert each_way(usual[0], usual[1], this) == each_way(base, main, this)  # who changed how lines end changed that
 
 
-def test_a_deletion_behind_two_lists_that_became_one_is_not_a_part_of_their_conflict() -> None:
+def test_deletion_after_joined_lists_is_no_conflict() -> None:
     first, second = "* apples from the south of Spain\n", "* plums from the north of Spain\n"
     between, behind = "Here is how we sort them.\n", "Ask the harbour office for a list.\n"
     base = "\n".join((first, between, second, behind))
@@ -125,7 +125,7 @@ def test_a_deletion_behind_two_lists_that_became_one_is_not_a_part_of_their_conf
     assert each_way(base, deleted, edited) == [deleted, kept, kept, deleted]
 
 
-def test_an_item_that_moved_within_a_list_that_moved_keeps_the_edit_of_the_other_side() -> None:
+def test_item_moved_in_a_moved_list_keeps_other_edits() -> None:
     title, end = "Where the boats lie in winter and in spring.\n", "All of this is checked every year again.\n"
     items = [
         f"* {name} lies in the {place} basin behind the old lock\n" for name, place in zip("ABCD", "nswe", strict=True)

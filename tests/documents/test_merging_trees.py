@@ -107,7 +107,7 @@ def facts(pages: Pages) -> dict[str, Json]:
 
 
 @given(three())
-def test_one_side_alone_is_taken_as_it_is(sides: tuple[Json, Json, Json]) -> None:
+def test_change_of_one_side_is_taken(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     for side, outcome in (
         (proposed, merged(base, base, proposed)),
@@ -138,7 +138,7 @@ def test_a_page_goes_only_if_a_side_deleted_it(sides: tuple[Json, Json, Json]) -
 
 
 @given(three())
-def test_every_page_stands_once_and_where_it_may(sides: tuple[Json, Json, Json]) -> None:
+def test_every_page_is_in_one_valid_position(sides: tuple[Json, Json, Json]) -> None:
     pages = merged(*sides).content["pages"]
     names = [page["id"] for page in page_trees.walk(pages)]
     assert len(names) == len(set(names))
@@ -150,7 +150,7 @@ def test_every_page_stands_once_and_where_it_may(sides: tuple[Json, Json, Json])
 
 
 @given(three())
-def test_what_either_wrote_is_in_the_text(sides: tuple[Json, Json, Json]) -> None:
+def test_merged_text_has_the_words_of_both_sides(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     outcome = merged(base, main, proposed)
     before = facts(base["pages"])
@@ -161,12 +161,12 @@ def test_what_either_wrote_is_in_the_text(sides: tuple[Json, Json, Json]) -> Non
 
 
 @given(three())
-def test_it_comes_out_the_same_every_time(sides: tuple[Json, Json, Json]) -> None:
+def test_merge_is_deterministic(sides: tuple[Json, Json, Json]) -> None:
     assert merged(*sides) == merged(*sides)
 
 
 @given(three())
-def test_the_other_way_round_the_same_pages_are_there(sides: tuple[Json, Json, Json]) -> None:
+def test_swapped_sides_keep_the_same_pages(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     here, there = merged(base, main, proposed), merged(base, proposed, main)
     assert set(facts(here.content["pages"])) == set(facts(there.content["pages"]))
@@ -179,7 +179,7 @@ def kinds(outcome: RevisionMerge) -> Iterator[tuple[str, str]]:
     return ((each.kind, each.id) for each in outcome.conflicts)
 
 
-def test_additions_moves_and_deletions_of_both_sides_meet() -> None:
+def test_additions_moves_and_deletions_are_combined() -> None:
     outcome = merged(revision(A, B, C), revision(A, document("B", text="new"), C, document("m")), revision(C, A, B))
     assert outline(outcome.content["pages"]) == "C A B m"
     assert text_of(outcome, "B") == "new"
@@ -192,7 +192,7 @@ def test_new_pages_of_the_change_request_come_after_those_of_main() -> None:
     assert outcome.conflicts == ()
 
 
-def test_an_edited_page_survives_its_deletion_where_its_parent_stood() -> None:
+def test_edited_page_survives_deletion_in_place_of_parent() -> None:
     base = revision(A, group("G", B, C), D)
     outcome = merged(base, revision(A, group("G", document("B", text="kept"), C), D), revision(A, D))
     assert outline(outcome.content["pages"]) == "A B D"
@@ -205,7 +205,7 @@ def test_a_page_added_below_a_deleted_one_moves_up() -> None:
     assert list(kinds(outcome)) == [("deleted", "m")]
 
 
-def test_a_page_moved_by_both_stands_where_main_has_it() -> None:
+def test_page_moved_by_both_sides_stays_as_on_main() -> None:
     base = revision(A, B, C)
     outcome = merged(base, revision(document("A", C), B), revision(A, document("B", C)))
     assert outline(outcome.content["pages"]) == "A(C) B"
@@ -219,7 +219,7 @@ def test_two_pages_moved_below_each_other_make_no_cycle() -> None:
     assert list(kinds(outcome)) == [("moved", "B")]
 
 
-def test_an_order_that_both_changed_is_that_of_main() -> None:
+def test_conflicting_order_is_taken_from_main() -> None:
     outcome = merged(revision(A, B, C, D), revision(B, C, A, D), revision(B, C, D, A))
     assert outline(outcome.content["pages"]) == "B C A D"
     assert list(kinds(outcome)) == [("order", "A")]
@@ -242,7 +242,7 @@ def test_fields_are_merged_one_by_one() -> None:
     }
 
 
-def test_a_value_that_was_not_taken_is_said_at_the_top_of_the_page() -> None:
+def test_conflicting_field_is_shown_above_the_text() -> None:
     base = revision(document("A", text="words\n"))
     main, proposed = document("A", title="Here", text="words\n"), document("A", title="There", text="words\n")
     outcome = merged(base, revision(main), revision(proposed))
@@ -251,7 +251,7 @@ def test_a_value_that_was_not_taken_is_said_at_the_top_of_the_page() -> None:
     assert RevisionConflict("field", "A") in outcome.conflicts
 
 
-def test_titles_that_the_texts_say_are_not_said_twice() -> None:
+def test_conflicting_title_in_the_text_is_not_repeated() -> None:
     base = revision(document("A", text="# A\n\nwords\n"))
     main = document("A", title="Here", text="# Here\n\nwords\n")
     proposed = document("A", title="There", text="# There\n\nwords\n")

@@ -41,14 +41,14 @@ def test_long_lists_of_values_are_counted() -> None:
     assert notes == [f"default {shown}", f"one of {shown}"]
 
 
-def test_limits_of_one_are_singular() -> None:
+def test_limit_of_1_is_singular() -> None:
     limits = {"minLength": 1, "maxLength": 1, "minItems": 2, "maxItems": 1, "minimum": 1}
     schema = with_schemas(A={"type": "string", **limits}).schema("A")
     assert schema is not None
     assert schema.note == "at least 1; at least 1 character; at most 1 character; at least 2 items; at most 1 item"
 
 
-def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
+def test_operation_has_all_displayed_parts() -> None:
     found = HARBOUR.operation("get", "/stations/{name}/levels")
     assert found is not None
     assert (found.summary, found.server) == ("Measured levels", "https://api.saltmarsh.example/v2")
@@ -65,13 +65,13 @@ def test_an_operation_is_read_with_all_that_a_page_shows_of_it() -> None:
     assert HARBOUR.operation("get", "/nowhere") is None
 
 
-def test_what_is_sent_is_read_as_a_webhook_and_has_no_command() -> None:
+def test_webhook_has_no_curl_command() -> None:
     found = HARBOUR.webhook("alert.raised", "post")
     assert found is not None
     assert (found.bodies[0].schema and found.bodies[0].schema.type, found.curl) == ("AlertEvent", "")
 
 
-def test_the_command_is_words_of_a_shell_and_its_body_is_json() -> None:
+def test_curl_command_is_quoted_and_has_a_json_body() -> None:
     found = HARBOUR.operation("post", "/alerts")
     assert found is not None
     words = shlex.split(found.curl.replace("\\\n", " "))
@@ -79,7 +79,7 @@ def test_the_command_is_words_of_a_shell_and_its_body_is_json() -> None:
     assert json.loads(words[-1])["kind"] == "height"
 
 
-def test_schemas_join_what_allof_adds_and_tell_what_may_be_instead() -> None:
+def test_allof_is_merged_and_oneof_is_listed() -> None:
     interface = with_schemas(
         Pet={"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}},
         Dog={"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {"bark": {"type": ["string", "null"]}}}]},
@@ -94,7 +94,7 @@ def test_schemas_join_what_allof_adds_and_tell_what_may_be_instead() -> None:
     }
 
 
-def test_schemas_that_hold_themselves_end_where_they_begin_again() -> None:
+def test_recursive_schemas_end_at_the_repetition() -> None:
     node = {
         "properties": {
             "next": {"$ref": "#/components/schemas/Node"},
@@ -110,7 +110,7 @@ def test_schemas_that_hold_themselves_end_where_they_begin_again() -> None:
     assert interface.schema("Own") is not None
 
 
-def test_schemas_are_as_deep_and_as_large_as_one_can_read() -> None:
+def test_depth_and_size_of_schemas_are_limited() -> None:
     deep: Any = {"type": "string"}
     for _ in range(200):
         deep = {"properties": {"in": deep}}
@@ -127,7 +127,7 @@ def test_schemas_are_as_deep_and_as_large_as_one_can_read() -> None:
     assert "more fields are not shown" in outline(large)
 
 
-def test_descriptions_of_version_2_are_read_too() -> None:
+def test_swagger_2_is_read() -> None:
     old = Specification(
         {
             "swagger": "2.0",
@@ -176,7 +176,7 @@ JUNK = st.recursive(
 
 
 @given(JUNK, JUNK)
-def test_whatever_stands_in_a_description_is_passed_over_or_shown(said: Any, schema: Any) -> None:
+def test_values_of_wrong_types_are_skipped(said: Any, schema: Any) -> None:
     interface = Specification(
         {"paths": {"/a": {"get": said}}, "components": {"schemas": {"A": schema}}, "security": said}
     )
@@ -185,7 +185,7 @@ def test_whatever_stands_in_a_description_is_passed_over_or_shown(said: Any, sch
 
 
 @pytest.mark.parametrize("hostile", ["\x1b]52;c;aGk=\x07", "a\u202eb", "x" * 100_000])
-def test_texts_of_strangers_are_safe_and_short(hostile: str) -> None:
+def test_untrusted_text_is_sanitized_and_cut(hostile: str) -> None:
     found = Specification({"paths": {"/a": {"get": {"summary": hostile, "description": hostile}}}}).operation(
         "get", "/a"
     )
@@ -228,7 +228,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_description_that_grows_beyond_bounds_is_read_no_further(name: str) -> None:
+def test_growing_specification_hits_the_limits(name: str) -> None:
     found = BOMBS[name].operation("get", "/a")
     assert found is not None
     assert len(found.server) <= 2000
@@ -238,7 +238,7 @@ def test_a_description_that_grows_beyond_bounds_is_read_no_further(name: str) ->
     assert sum(len(field.description) for field in fields) < 70_000
 
 
-def test_no_command_is_made_of_a_method_and_no_option_of_a_server() -> None:
+def test_curl_command_cannot_be_injected() -> None:
     method = "get;touch${ifs}x"
     hostile = Specification({"paths": {"-oX": {method: {}, "get": {"servers": [{"url": "-K/etc/x"}]}}}})
     assert hostile.operation(method, "-oX") is None

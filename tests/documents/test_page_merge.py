@@ -43,7 +43,7 @@ CASES = read_cases()
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_decision_is_published_as_it_was_made(name: str) -> None:
+def test_resolved_merge_equals_expected_page(name: str) -> None:
     case = CASES[name]
     merged = merge(case["base"], case["main"], case["request"])
     suggested = len(merged.named_conflicts) - len(merged.conflicts)
@@ -57,7 +57,7 @@ def test_a_decision_is_published_as_it_was_made(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_same_is_published_when_the_sides_change_places(name: str) -> None:
+def test_swapped_sides_give_the_same_page(name: str) -> None:
     case = CASES[name]
     one, other = (
         merge(case["base"], *sides) for sides in ((case["main"], case["request"]), (case["request"], case["main"]))
@@ -86,7 +86,7 @@ def test_a_page_without_a_last_line_end_stays_so() -> None:
     )
 
 
-def test_own_text_is_published_in_the_place_that_main_has_it() -> None:
+def test_own_text_goes_to_the_place_on_main() -> None:
     long = "Long alpha is the first of all."
     texts = (
         f"{long}\n\nB one.\n\nC one.\n\nD one.\n",
@@ -108,7 +108,7 @@ GRID = "| A | B | C |\n| - | - | - |\n| 1 | 2 | 3 |\n"
 REORDERED = "| B | A | C |\n| - | - | - |\n| 2 | 1 | 3 |\n"
 
 
-def test_columns_that_one_side_reordered_stay_so_when_the_other_edits_a_cell() -> None:
+def test_reordered_columns_keep_edits_of_the_other_side() -> None:
     edited = GRID.replace("3 |", "9 |")
     expected = REORDERED.replace("3 |", "9 |")
     assert merge(GRID, edited, REORDERED).text() == merge(GRID, REORDERED, edited).text() == expected
@@ -116,32 +116,32 @@ def test_columns_that_one_side_reordered_stay_so_when_the_other_edits_a_cell() -
     assert [each.kind for each in merge(GRID, REORDERED, other).conflicts] == ["columns"]
 
 
-def test_a_column_that_was_replaced_is_not_taken_for_a_renamed_one() -> None:
+def test_replaced_column_is_not_a_renamed_column() -> None:
     replaced = "| A | D | C |\n| - | - | - |\n| 1 | 8 | 3 |\n"
     merged = merge(GRID, f"{GRID}| 4 | 5 | 6 |\n", replaced)
     assert [each.kind for each in merged.conflicts] == ["columns"]
     assert merged.text_with_choice("request") == replaced
 
 
-def test_rows_that_both_added_are_compared_without_the_blanks_around_their_cells() -> None:
+def test_rows_added_twice_are_compared_without_spaces() -> None:
     merged = merge(GRID, f"{GRID}| foo | one | two |\n", f"{GRID}| foo  | one | three |\n")
     assert len(merged.conflicts) == 1
 
 
-def test_a_sentence_that_both_put_into_one_paragraph_is_not_suggested_twice() -> None:
+def test_sentence_added_by_both_sides_is_suggested_once() -> None:
     one, new, other = "The light turns.", "It is red now.", "The log is kept."
     merged = merge(f"{one} {other}\n", f"{one} {new} {other}\n", f"{new} {one} {other}\n")
     assert len(merged.conflicts) == 1
     assert merged.text_with_choice("request") == f"{new} {one} {other}\n"
 
 
-def test_a_fence_that_main_wrapped_in_a_tag_of_its_name_keeps_its_fences() -> None:
+def test_code_wrapped_in_a_code_tag_keeps_its_fence() -> None:
     fence = "```js\na\nb\n```\n"
     wrapped = f"{{% code %}}\n{fence}{{% endcode %}}\n"
     assert merge(fence, wrapped, fence.replace("b", "c")).text() == wrapped.replace("b", "c")
 
 
-def test_the_old_place_of_text_that_both_moved_has_no_marks() -> None:
+def test_old_place_of_text_moved_twice_has_no_markers() -> None:
     blocks = [
         "Alpha text stands here.",
         "Charlie keeps the log.",
@@ -208,7 +208,7 @@ def test_hostile_pages_are_merged_before_the_test_times_out(name: str) -> None:
 
 @STABLE
 @given(three_texts())
-def test_one_side_alone_is_taken_as_it_is(texts: tuple[str, str, str]) -> None:
+def test_change_of_one_side_is_taken(texts: tuple[str, str, str]) -> None:
     base, main, request = texts
     assert merge(base, base, request).text() == request
     assert merge(base, main, base).text() == main
@@ -227,7 +227,7 @@ def test_every_word_a_side_added_is_there(texts: tuple[str, str, str]) -> None:
 
 @STABLE
 @given(three_texts())
-def test_whether_there_are_conflicts_does_not_depend_on_who_is_main(texts: tuple[str, str, str]) -> None:
+def test_swapped_sides_have_the_same_conflicts(texts: tuple[str, str, str]) -> None:
     base, main, request = texts
     assert bool(merge(base, main, request).conflicts) == bool(merge(base, request, main).conflicts)
 

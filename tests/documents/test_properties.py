@@ -154,7 +154,7 @@ TAGGED = st.text(alphabet="{%}- \n=\"'“”ab@/_\\\\&", max_size=80)
 @given(TAGGED | st.text(max_size=40), TAGGED | st.text(max_size=40))
 def test_any_tag_is_scanned(before: str, text: str) -> None:
     source = before + "{% x " + text
-    tag = TagScanner(source).at(len(before))
+    tag = TagScanner(source).tag_at(len(before))
     if tag is not None:
         written = source[len(before) : tag.end]
         assert written.startswith("{% x")
@@ -167,7 +167,7 @@ def test_any_tag_is_scanned(before: str, text: str) -> None:
 
 
 @given(TAGGED)
-def test_words_around_what_may_be_a_tag_are_kept(text: str) -> None:
+def test_text_around_possible_tags_is_kept(text: str) -> None:
     said = _everything(parse(f"first\n\n{{% x {text}\n\nlast"))
     assert "first" in said
     assert "last" in said
@@ -180,26 +180,26 @@ VALUES = st.text(alphabet="ab %}{\n=/'()", max_size=20).filter(
 
 
 @given(st.dictionaries(st.sampled_from(["a", "b-c", "d:e", "f_g"]), VALUES, max_size=3), st.sampled_from(["", "-"]))
-def test_a_tag_ends_where_no_value_goes_on(values: dict[str, str], dash: str) -> None:
+def test_tag_ends_after_its_last_value(values: dict[str, str], dash: str) -> None:
     written = " ".join(f'{name}="{value}"' for name, value in values.items())
     source = f"{{%{dash} x {written} {dash}%}} after %}}"
-    tag = TagScanner(source).at(0)
+    tag = TagScanner(source).tag_at(0)
     assert tag is not None
     assert source[tag.end :] == " after %}"
     assert tag.arguments == values
 
 
 @given(st.lists(st.sampled_from(['"w"', "(w)", '["w"]', "w", "\n\n", "``` w", "%% w"]), max_size=8))
-def test_values_may_hold_quotes_of_their_own(parts: list[str]) -> None:
+def test_tag_values_can_contain_quotes(parts: list[str]) -> None:
     value = "graph " + " ".join(parts) + " ."
-    tag = TagScanner(f'{{% @a/b content="{value}" url="u" %}} after').at(0)
+    tag = TagScanner(f'{{% @a/b content="{value}" url="u" %}} after').tag_at(0)
     assert tag is not None
     assert tag.arguments == {"content": value, "url": "u"}
 
 
 @settings(max_examples=200)
 @given(pages)
-def test_a_page_read_in_stretches_is_the_page(page: str) -> None:
+def test_page_parsed_in_slices_is_the_same(page: str) -> None:
     assert read_in_stretches(page, 20) == read_in_stretches(page, 1_000_000)
 
 
@@ -269,7 +269,7 @@ def test_the_deepest_words_are_kept(page: Callable[[int], str]) -> None:
     ],
     ids=["items", "tags", "marks", "cells"],
 )
-def test_what_is_too_much_is_shown_as_source(page: str) -> None:
+def test_content_beyond_a_limit_is_shown_as_source(page: str) -> None:
     document = parse(page)
     assert any("shown as source" in each.message for each in document.diagnostics)
     found = set(re.findall(r"word\d+", "\n".join(block.plain() for block in document.blocks)))

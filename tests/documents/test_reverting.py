@@ -15,12 +15,12 @@ def key(markdown: str, words: str) -> str:
     return next(block.key for block in parse(markdown).walk() if block.plain() == words)
 
 
-def test_a_block_is_put_back_by_its_key_of_either_side() -> None:
+def test_block_is_reverted_by_either_key() -> None:
     for chosen in (key(NOW, "FIRST"), key(THEN, "first")):
         assert revert_blocks(THEN, NOW, {chosen}) == "# A\n\nfirst\n\nsecond\n\nadded\n"
 
 
-def test_several_put_back_are_the_page_as_it_was() -> None:
+def test_reverting_all_blocks_restores_the_page() -> None:
     assert revert_blocks(THEN, NOW, {key(NOW, "FIRST"), key(THEN, "third")}) == THEN
 
 
@@ -28,6 +28,6 @@ def test_a_block_that_did_not_change_stays() -> None:
     assert revert_blocks(THEN, NOW, {key(NOW, "second")}) == NOW
 
 
-def test_a_block_of_neither_side_is_told() -> None:
+def test_unknown_block_raises_an_error() -> None:
     with pytest.raises(UnknownBlock, match="nonsense"):
         revert_blocks(THEN, NOW, {"nonsense"})

@@ -7,7 +7,7 @@ from octavo.documents.revision_changes import EMPTY_REVISION, changes_between, r
 from tests.documents.test_merging_trees import document, revision
 
 
-def test_everything_of_the_first_one_is_new() -> None:
+def test_all_content_of_the_first_revision_is_new() -> None:
     first = revision(document("a", document("b")))
     assert [(each["type"], each["page"]["id"]) for each in revision_differences(EMPTY_REVISION, first, str)] == [
         ("page_created", "a"),
@@ -16,7 +16,7 @@ def test_everything_of_the_first_one_is_new() -> None:
     assert revision_differences(first, first, str) == []
 
 
-def test_files_variables_and_reusable_content_are_told_apart() -> None:
+def test_files_variables_and_reusable_content_are_compared() -> None:
     before = {
         **EMPTY_REVISION,
         "files": [{"id": "f1", "name": "a.png", "blob": "1", "size": 1}, {"id": "f2", "name": "b.png", "blob": "2"}],
@@ -45,7 +45,7 @@ def test_files_variables_and_reusable_content_are_told_apart() -> None:
     assert changes[4]["variables"] == {"version": {"before": "1", "after": "2"}, "beta": {"before": True}}
 
 
-def test_what_has_no_name_is_told_apart_too() -> None:
+def test_items_without_a_name_are_compared() -> None:
     before = Revision(
         id="r1",
         pages=(Page(id="p", title="", hidden=False),),

@@ -46,7 +46,7 @@ TEXTS = st.text(st.sampled_from("a `~\n#<>-{%}|\\_*é😀=s"), max_size=60)
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_whatever_is_suggested_comes_back_as_it_was(before: str, source: str, after: str) -> None:
+def test_suggestion_survives_writing_and_reading(before: str, source: str, after: str) -> None:
     before, after = (each.replace("`", "").replace("~", "") for each in (before, after))
     comment = f"{before}\n{suggestion_fence(source)}{after}"
     assert [each.text for each in find_suggestions(comment)] == [source]
@@ -61,11 +61,11 @@ def test_whatever_is_suggested_comes_back_as_it_was(before: str, source: str, af
         "    ```suggestion\n    x",
     ],
 )
-def test_what_is_no_suggestion(comment: str) -> None:
+def test_other_fences_are_no_suggestions(comment: str) -> None:
     assert find_suggestions(comment) == ()
 
 
-def test_several_in_one_comment_and_one_that_does_not_end() -> None:
+def test_several_suggestions_and_an_unclosed_one_are_read() -> None:
     found = find_suggestions("Better:\n\n```suggestion\none\n```\nor\n~~~ Suggestion\ntwo\n~~~\n```suggestion\nthree")
     assert [each.text for each in found] == ["one", "two", "three"]
     assert found[0].lines == (2, 5)
@@ -90,7 +90,7 @@ def test_only_the_lines_of_the_block_change(wanted: str) -> None:
     assert done.text == PAGE.replace("All times are in UTC.", wanted, 1)
 
 
-def test_an_item_and_what_is_in_a_hint_are_their_lines() -> None:
+def test_source_of_items_and_nested_blocks_is_their_lines() -> None:
     item = key_of(PAGE, "two", "item")
     assert find_block_source(PAGE, item) == "- two"
     assert apply_suggestion(PAGE, item, "- two", "- three").text == PAGE.replace("- two", "- three")
@@ -98,7 +98,7 @@ def test_an_item_and_what_is_in_a_hint_are_their_lines() -> None:
     assert apply_suggestion(PAGE, inside, "Mind the gap.", "Mind it.").text == PAGE.replace("Mind the gap.", "Mind it.")
 
 
-def test_nothing_is_written_over_what_changed_since() -> None:
+def test_changed_block_is_not_overwritten() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
     for now in (
         PAGE.replace("Mind the gap.", "Mind the gaps."),
@@ -109,12 +109,12 @@ def test_nothing_is_written_over_what_changed_since() -> None:
         assert (done.kind, done.text) == ("changed", now)
 
 
-def test_what_is_not_known_to_be_as_it_was_is_not_written_over() -> None:
+def test_block_of_unknown_source_is_not_overwritten() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
     assert apply_suggestion(PAGE, key, None, "Mind it.").kind == "changed"
 
 
-def test_what_stands_elsewhere_by_now_is_found_by_its_lines() -> None:
+def test_moved_block_is_found_by_its_lines() -> None:
     now = PAGE.replace("# Time\n\nAll times are in UTC.\n", "# Time\n")
     second = key_of(PAGE, "All times") + "-2"
     assert second in {each.key for each in parse(PAGE).walk()}
@@ -122,20 +122,20 @@ def test_what_stands_elsewhere_by_now_is_found_by_its_lines() -> None:
     assert done.text == now.replace("All times are in UTC.", "In UTC.")
 
 
-def test_it_says_so_already() -> None:
+def test_suggestion_already_on_the_page_is_same() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
     now = apply_suggestion(PAGE, key, "Mind the gap.", "Mind it.").text
     assert apply_suggestion(now, key, "Mind the gap.", "Mind it.").kind == "same"
 
 
-def test_lines_end_as_those_of_the_page() -> None:
+def test_suggestion_gets_the_line_breaks_of_the_page() -> None:
     page = PAGE.replace("\n", "\r\n")
     key = key_of(page, "Mind the gap.", "paragraph")
     done = apply_suggestion(page, key, find_block_source(page, key), "Mind\nit.")
     assert done.text == page.replace("Mind the gap.", "Mind\r\nit.")
 
 
-def test_nothing_suggested_takes_the_block_out() -> None:
+def test_empty_suggestion_removes_the_block() -> None:
     key = key_of(PAGE, "two", "item")
     assert apply_suggestion(PAGE, key, "- two", "").text == PAGE.replace("- two\n\n", "")
 
@@ -152,7 +152,7 @@ def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
             assert all(line in done.text.split("\n") for line in kept if line.strip())
 
 
-def test_both_stand_between_marks_where_the_block_is_or_at_the_end() -> None:
+def test_conflict_markers_are_at_the_block_or_at_the_end() -> None:
     key = key_of(PAGE, "Mind the gap.", "paragraph")
     both = "<<<<<<< current text\nMind the gap.\n=======\nMind it.\n>>>>>>> suggested change"
     assert with_conflict_markers(PAGE, key, "Mind it.") == PAGE.replace("Mind the gap.", both)
@@ -160,7 +160,7 @@ def test_both_stand_between_marks_where_the_block_is_or_at_the_end() -> None:
     assert len(find_markers(with_conflict_markers(PAGE, key, "Mind it."))) == 1
 
 
-def test_what_is_put_into_the_composer_is_what_is_looked_for_in_the_page() -> None:
+def test_composer_source_equals_applied_source() -> None:
     document = parse(PAGE)
     for block in document.walk():
         assert block_source(document.source, block) == find_block_source(PAGE, block.key)

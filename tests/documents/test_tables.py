@@ -18,14 +18,14 @@ def test_pipe_table() -> None:
     assert [[cell.plain() for cell in row.children] for row in table.children] == [["1", "x"], ["2", ""]]
 
 
-def test_cells_beyond_the_last_column_stay_in_it() -> None:
+def test_surplus_cells_are_joined_to_the_last_column() -> None:
     (table,) = parse("| A | B |\n|---|---|\n| 1 | `x || y` |\n| 1 | 2 | 3 |\n| 1 | 2 \\| 3 |\n").blocks
     assert [row.children[1].plain() for row in table.children] == ["x || y", "2 | 3", "2 | 3"]
     (quote,) = parse("> | A | B |\n> |---|---|\n> | 1 | x || y |\n").blocks
     assert [cell.plain() for cell in quote.children[0].children[0].children] == ["1", "x || y"]
 
 
-def test_what_is_marked_in_a_table_in_a_cell_ends_where_it_does() -> None:
+def test_format_in_a_nested_table_ends_with_it() -> None:
     inner = "<table><tr><td><code>name</code></td><td>What it is called</td></tr></table>"
     source = f"<table><tr><td>a</td><td>Each has:{inner}</td></tr></table>\n"
     (table,) = parse(source).blocks
@@ -59,7 +59,7 @@ def test_html_table_with_types() -> None:
     assert (done.attrs["value"], stars.attrs["value"], chosen.plain()) == (True, 3, "One")
 
 
-def test_a_table_goes_on_over_blank_lines_and_holds_others() -> None:
+def test_html_table_spans_blank_lines_and_nested_tables() -> None:
     document = parse("<table><tr><td>a\n\nb<table><tr><td>in</td></tr></table></td></tr>\n\n</table>\n\nafter")
     assert [block.kind for block in document.blocks] == ["table", "paragraph"]
     assert document.blocks[0].plain().split() == ["a", "b", "|", "in"]
@@ -110,7 +110,7 @@ def test_cards() -> None:
     assert cards.children[1].plain() == "Two"
 
 
-def test_cards_say_when_they_hide_the_titles_of_their_columns() -> None:
+def test_cards_can_hide_column_titles() -> None:
     cards = (
         '<table {} data-view="cards"><thead><tr><th>Kind</th></tr></thead><tbody><tr><td>x</td></tr></tbody></table>'
     )
@@ -143,7 +143,7 @@ def test_words_between_cells_are_kept() -> None:
 
 
 @pytest.mark.parametrize("most", ["0109999999999", "010" + "9" * 5000, "21", "0", "²"])
-def test_nobody_gives_a_billion_stars(most: str) -> None:
+def test_rating_is_limited(most: str) -> None:
     head = f'<th data-type="rating" data-max="{most}">Stars</th>'
     table = parse(f"<table><thead><tr>{head}</tr></thead><tbody><tr><td>3</td></tr></tbody></table>").blocks[0]
     assert table.attrs["columns"][0].max == 5

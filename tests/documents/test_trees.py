@@ -47,7 +47,7 @@ def test_a_page_is_found_at_its_path_and_the_home_page_by_its_slug_too() -> None
     assert found("nowhere") is None
 
 
-def test_a_trail_leads_from_the_root() -> None:
+def test_path_to_a_page_starts_at_the_root() -> None:
     assert [each["id"] for each in page_trees.path_to(TREE, "Linux")] == ["Guides", "Setup", "Linux"]
     assert page_trees.path_to(TREE, "Nobody") == []
 
@@ -114,12 +114,12 @@ def test_the_first_heading_is_not_in_code(markdown: str, title: str | None) -> N
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Co", "Zl", "Zp"]), min_size=1, max_size=40))
-def test_a_new_title_is_what_the_heading_then_says(words: str) -> None:
+def test_new_title_replaces_the_leading_heading(words: str) -> None:
     title = " ".join(words.split()) or "Blank"
     retitled = page_trees.change_leading_heading("# Old\n\nwords\n", "Old", title)
     assert retitled.endswith("\n\nwords\n")
     assert page_trees.leading_heading(retitled) == title
 
 
-def test_a_heading_that_says_something_else_is_left_alone() -> None:
+def test_heading_with_other_text_is_unchanged() -> None:
     assert page_trees.change_leading_heading("# Other\n", "Old", "New") == "# Other\n"

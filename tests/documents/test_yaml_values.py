@@ -41,12 +41,12 @@ JSON = st.recursive(
 
 @given(JSON)
 @example({"\x85": None})
-def test_what_is_written_is_read_as_it_was(value: Any) -> None:
+def test_yaml_survives_writing_and_reading(value: Any) -> None:
     found = parse_yaml(to_yaml(value))
     assert (found.value if found is not None else None) == value
 
 
-def test_what_is_read_knows_its_lines_and_how_it_was_written() -> None:
+def test_values_have_their_lines_and_source() -> None:
     found = parse_yaml("# first\ntitle: 007\n\nsource:\n  url: https://x.example\n  tags: [a, no]\n")
     assert found is not None
     assert (found.parts["title"].line, found.parts["title"].value, found.parts["title"].text) == (2, 7, "007")
@@ -72,14 +72,14 @@ def test_what_is_read_knows_its_lines_and_how_it_was_written() -> None:
         ("title: x\n---\nother: y\n", 2),
     ],
 )
-def test_what_is_wrong_names_its_line(text: str, line: int) -> None:
+def test_error_has_its_line(text: str, line: int) -> None:
     with pytest.raises(YamlError) as fault:
         parse_yaml(text)
     assert fault.value.line == line
     assert str(fault.value).endswith(".")
 
 
-def test_a_few_names_do_not_stand_for_very_many_values() -> None:
+def test_aliases_cannot_exceed_the_value_limit() -> None:
     bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]\n"
         for before, after in zip("abcdefg", "bcdefgh", strict=True)

@@ -180,7 +180,7 @@ class Run:
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key does
         nothing has read that first."""
-        while self.app.words.are_ignored:
+        while self.app.words.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()
@@ -436,7 +436,7 @@ class Stage:
         ways: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
         """Open the app with a session, or without one; `ways` in are those of `origin` unless they are given."""
-        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, look_every=None)
+        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
         app.notices = NoticeBoard(self.clock.seconds)
         wording.clock = self.clock
         async with app.run_test(size=size) as pilot:

@@ -96,8 +96,8 @@ class Machine:
 
 def reopened(run: Run) -> Opening:
     """What is opened now that the app has ended."""
-    assert run.app.then is not None
-    return run.app.then()
+    assert run.app.open_next is not None
+    return run.app.open_next()
 
 
 @asynccontextmanager

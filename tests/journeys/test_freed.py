@@ -118,7 +118,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
         "TryCondition": (a_condition,),
-        "UnsavedTexts": (an_unsaved_text,),
+        "UnsavedDrafts": (an_unsaved_text,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
@@ -158,7 +158,7 @@ WAYS: dict[str, dict[str, Way]] = {
 it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
-    "UnsavedTexts",
+    "UnsavedDrafts",
     *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
 }

@@ -34,9 +34,9 @@ class Another(Ask):
 
 async def look(run: Run, **by: float) -> None:
     """Let so much time pass, half a minute without any, and the app look whether anything is new."""
-    run.app.keeping_fresh.look_if_due()
+    run.app.background_refresh.refresh_if_due()
     run.clock.forward(**(by or {"seconds": 31}))
-    run.app.keeping_fresh.look_if_due()
+    run.app.background_refresh.refresh_if_due()
     await run.settle()
 
 

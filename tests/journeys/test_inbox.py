@@ -517,9 +517,9 @@ async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
         asked = len(run.gate.passed)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         run.clock.forward(seconds=31)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         await run.settle()
         assert "Inbox 18" in run.lines[0]
         assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
@@ -528,9 +528,9 @@ async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_
 @pytest.mark.before_release
 async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(new_stage: Stage) -> None:
     async with new_stage.play() as run:
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         run.clock.forward(seconds=31)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         await run.settle()
         assert not run.gate.sent(reviews.ListRequested)
         assert run.app.workspace.inbox.loader is None

@@ -32,7 +32,7 @@ def written(folder: Path, name: str, text: str) -> None:
 
 
 def _looks(run: Run, wanted: str) -> bool:
-    run.app.keeping_fresh.look_if_due()
+    run.app.background_refresh.refresh_if_due()
     return wanted in run.text
 
 

@@ -26,7 +26,7 @@ async def pass_time(run: Run, minutes: int) -> None:
     """Let so much time pass in which nobody types."""
     for _ in range(minutes * 12):
         run.clock.forward(seconds=5)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         run.app.session.outbox._worker.wake()
         run.app.workspace.look_at_link()
         await run.settle()

@@ -61,16 +61,16 @@ class ObjectClaim(Claim):
 AnyClaim = Annotated[BooleanClaim | StringClaim | NumberClaim | ArrayClaim | ObjectClaim, Field(discriminator="type")]
 
 
-def _described(claim: Claim) -> Claim:
+def _require_description(claim: Claim) -> Claim:
     if "description" not in claim.model_fields_set:
         raise ValueError("every claim needs a description")
     return claim
 
 
-DescribedClaim = Annotated[AnyClaim, AfterValidator(_described)]
+DescribedClaim = Annotated[AnyClaim, AfterValidator(_require_description)]
 
 
-def _unsigned_is_an_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]:
+def _require_unsigned_object(claims: Mapping[str, Claim]) -> Mapping[str, Claim]:
     if UNSIGNED in claims and not isinstance(claims[UNSIGNED], ObjectClaim):
         raise ValueError(f"{UNSIGNED} must be an object that contains the unsigned claims")
     return claims
@@ -89,7 +89,7 @@ class VisitorSchema(Model):
     ] = Field("", alias="$schema")
     id: str = Field("", alias="$id")
     type: Literal["object"]
-    properties: Annotated[dict[str, DescribedClaim], AfterValidator(_unsigned_is_an_object)]
+    properties: Annotated[dict[str, DescribedClaim], AfterValidator(_require_unsigned_object)]
     additional_properties: Literal[False]
 
 

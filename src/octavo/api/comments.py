@@ -63,7 +63,7 @@ class TableCell(Model):
 
 
 class Target(Model):
-    """The content that a comment is on."""
+    """The page, block or change request that a comment is attached to."""
 
     space: Id | None = None
     revision: Id | None = None

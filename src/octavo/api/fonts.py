@@ -76,7 +76,7 @@ class Create(InOrganization, Operation[Font], put="/fonts", success=201):
     """One WOFF2 or WOFF file for each weight. Weight 400 is required."""
 
     @model_validator(mode="after")
-    def _has_a_regular_face(self) -> Self:
+    def _require_regular_face(self) -> Self:
         if all(face.weight != REGULAR for face in self.font_faces):
             raise ValueError(f"fontFaces must have a file with weight {REGULAR}")
         return self

@@ -25,7 +25,7 @@ class Create(Operation[Imported], post="{content}/import"):
     at: SpaceRef | ChangeRequestRef
     url: Annotated[
         str,
-        string_form(r"^https?://\S+$", "an http or https link, for example https://example.com/page", most=8192),
+        string_form(r"^https?://\S+$", "an http or https link, for example https://example.com/page", max_length=8192),
         OfFile("import_file"),
     ]
     """The link to the website or file. For an uploaded file, the URL it was uploaded to."""

@@ -11,7 +11,7 @@ from octavo.api.text import Email, Id, IdOrObject, Number, SafeLine
 
 
 class Invited(Model):
-    """The result of an invitation."""
+    """The result of inviting people to an organization."""
 
     users: tuple[SafeLine, ...] = ()
     """The ids of all invited users, including those who were already members."""

@@ -25,7 +25,7 @@ class VersionContext(Model):
 
 
 class InternalLocation(Model):
-    """A position on a page."""
+    """A position on a page, as an anchor or a block."""
 
     type: Annotated[SafeLine, KnownValues("anchor", "node")] = ""
     anchor: SafeLine | None = None

@@ -15,8 +15,8 @@ Slug = Annotated[
     string_form(
         r"^[a-z0-9]+(?:-[a-z0-9]+)*$",
         "lowercase letters and digits, joined by single hyphens, for example sea-tides",
-        least=1,
-        most=100,
+        min_length=1,
+        max_length=100,
     ),
 ]
 """Lowercase letters and digits in groups joined by single hyphens."""
@@ -86,7 +86,7 @@ class Source(Model):
     """The specification as JSON or YAML."""
 
     @model_validator(mode="after")
-    def _is_one(self) -> Self:
+    def _require_one_source(self) -> Self:
         if (self.url is None) == (self.text is None):
             raise PydanticCustomError("one_of", "either url or text is required, but not both")
         return self

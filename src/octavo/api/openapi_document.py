@@ -149,7 +149,7 @@ class _Schemas:
         return described
 
     def components(self) -> Json:
-        """Return the definitions that other schemas refer to."""
+        """Return the schema definitions that other schemas refer to, by name."""
         kept = {name: schema for name, schema in self._shared.items() if name not in self._inlined}
         return {_short(name): _renamed(kept[name]) for name in sorted(kept, key=_short)}
 

@@ -73,7 +73,7 @@ class Next(Model):
     page: str = Field(max_length=4096)
 
 
-def _following(value: Any) -> Any:
+def _parse_next(value: Any) -> Any:
     """Return the cursor, or an empty one for an unreadable cursor: the list has then not ended."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, Next) or (isinstance(page, str) and len(page) <= 4096)
@@ -88,7 +88,7 @@ class BrokenLinks(Model):
 
 
 class LinkStats(Model):
-    """Number of links."""
+    """Number of all links, and of broken links, in a list of links."""
 
     total: Number = 0
     broken: BrokenLinks = Field(default_factory=BrokenLinks)
@@ -98,7 +98,7 @@ class ListPage(Model, Generic[T]):
     """One page of a list. The last page has no `next`; an empty page is not the end."""
 
     items: tuple[T, ...]
-    next: Annotated[Next | None, BeforeValidator(_following)] = None
+    next: Annotated[Next | None, BeforeValidator(_parse_next)] = None
     count: Number | None = None
     stats: LinkStats | None = None
     """Totals for the whole list. Only lists of links have them."""
@@ -124,7 +124,7 @@ class Ref(Model):
 
     path: ClassVar[str] = ""
     content: ClassVar[str] = ""
-    """The path between this resource and its content."""
+    """The part of the path between this resource and its pages, such as `/content`."""
 
     def __init_subclass__(cls, *, path: str, content: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)

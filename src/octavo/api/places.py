@@ -7,32 +7,32 @@ from octavo.api.text import Id
 
 
 class OrganizationRef(Ref, path="/orgs/{organization_id}"):
-    """An organization."""
+    """A reference to an organization."""
 
     organization_id: Id
 
 
 class SiteRef(Ref, path="/orgs/{organization_id}/sites/{site_id}"):
-    """A site of an organization."""
+    """A reference to a site of an organization."""
 
     organization_id: Id
     site_id: Id
 
 
 class CollectionRef(Ref, path="/collections/{collection_id}"):
-    """A collection of spaces."""
+    """A reference to a collection of spaces."""
 
     collection_id: Id
 
 
 class SpaceRef(Ref, path="/spaces/{space_id}", content="/content"):
-    """A space. Its content is main."""
+    """A reference to a space, whose content is main."""
 
     space_id: Id
 
 
 class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_request_id}", content="/content"):
-    """A change request, by its id or by its number in the space. Its content is the proposed content."""
+    """A reference to a change request, by its id or number. Its content is the proposed content."""
 
     space_id: Id
     change_request_id: Id
@@ -43,7 +43,7 @@ class ChangeRequestRef(Ref, path="/spaces/{space_id}/change-requests/{change_req
 
 
 class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
-    """A revision, whose content never changes."""
+    """A reference to a revision, whose content never changes."""
 
     space_id: Id
     revision_id: Id
@@ -54,13 +54,13 @@ class RevisionRef(Ref, path="/spaces/{space_id}/revisions/{revision_id}"):
 
 
 ContentRef = SpaceRef | ChangeRequestRef | RevisionRef
-"""Resources with pages."""
+"""References to resources that contain pages."""
 
 Discussion = SpaceRef | ChangeRequestRef
-"""Resources with comments."""
+"""References to resources that can have comments."""
 
 Shared = SpaceRef | CollectionRef
-"""Resources in which users and teams have roles."""
+"""References to resources in which users and teams can have roles."""
 
 
 class InOrganization(BaseModel, defer_build=True):

@@ -13,7 +13,7 @@ Source = Annotated[
     string_form(
         r"^\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+(?:\/(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2})+)*$",
         "a path without / at its end, with special characters percent-encoded, for example /old/page",
-        most=512,
+        max_length=512,
     ),
 ]
 """A path on the site, without a slash at its end, such as `/old/page`."""

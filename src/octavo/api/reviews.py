@@ -27,7 +27,7 @@ class Review(Model):
 
 
 class TeamReference(Model):
-    """A team, by id."""
+    """A reference to a team, by its id."""
 
     id: Id
 

@@ -55,21 +55,21 @@ class InOrganization(Listing[SpaceHit], get="/search"):
 
 
 class Default(Tagged):
-    """The default site space of each section. In the section of the current site space, the current one."""
+    """A search scope that covers one site space of each section: the current one, or else the default."""
 
     mode: Literal["default"] = "default"
     current_site_space: Id | None = None
 
 
 class Specific(Tagged):
-    """The given site spaces only."""
+    """A search scope that covers the given site spaces only."""
 
     mode: Literal["specific"] = "specific"
     site_space_ids: Annotated[tuple[Id, ...], Field(min_length=1)]
 
 
 class All(Tagged):
-    """Every site space."""
+    """A search scope that covers every site space."""
 
     mode: Literal["all"] = "all"
 

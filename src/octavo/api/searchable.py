@@ -1,8 +1,8 @@
 """Prepares text for full-text indexes. SQLite's `unicode61` finds only whole words and their beginnings.
 
-apart("C++/C#")                    "C++" and "C#" become words that differ from "C" parts("call getStationId")
-"get Station Id StationId": additional words to index mention("/pages/p1")               stands for the title of a
-page, until `with_titles` inserts the title
+to_index_text("C++/C#")            "C++" and "C#" become words that differ from "C"
+word_parts("call getStationId")    "get Station Id StationId": additional words to index
+encode_mention("/pages/p1")        stands for the title of a page, until `with_titles` inserts the title
 """
 
 import re
@@ -36,7 +36,7 @@ def to_index_text(text: str) -> str:
 
 
 def from_index_text(text: str) -> str:
-    """Return the original text for a result of `apart`."""
+    """Return the original text for a result of `to_index_text`."""
     return text if text.isascii() else text.replace(_JOINT, "").translate(_NO_SIGNS)
 
 
@@ -97,7 +97,7 @@ def with_titles(
 ) -> tuple[str, tuple[Range, ...]]:
     """Return `text` with page titles in place of mentions, and the new ranges of `marks`. If `title` returns None, the
     last part of the URL is used."""
-    said: list[str] = []
+    pieces: list[str] = []
     moved = list(marks)
     last = shift = 0
     for found in _MENTION.finditer(text):
@@ -105,7 +105,7 @@ def with_titles(
         words = (
             title(address) or address.partition("#")[0].rstrip("/").rpartition("/")[2].removesuffix(".md") or address
         )
-        said += [text[last : found.start()], words]
+        pieces += [text[last : found.start()], words]
         last = found.end()
         at = found.start() + shift
         change = len(words) - len(found[0])
@@ -114,7 +114,7 @@ def with_titles(
             for each in moved
         ]
         shift += change
-    return "".join([*said, text[last:]]), tuple(moved)
+    return "".join([*pieces, text[last:]]), tuple(moved)
 
 
 def _address(found: str) -> str:

@@ -54,7 +54,7 @@ class SiteSection(Model):
         return next((each.id for each in self.site_spaces if each.default), None)
 
 
-def _other(kind: str) -> str:
+def _require_unknown_kind(kind: str) -> str:
     if kind in ("site-section", "site-section-group", "site-space"):
         raise ValueError("it is of a known kind")
     return kind
@@ -63,7 +63,7 @@ def _other(kind: str) -> str:
 class OtherPart(Model):
     """An item of a site with an unknown kind, from a newer server."""
 
-    object: Annotated[SafeLine, AfterValidator(_other)] = ""
+    object: Annotated[SafeLine, AfterValidator(_require_unknown_kind)] = ""
     id: SafeLine = ""
     title: SafeLine = ""
 

@@ -173,9 +173,9 @@ class Update(InSite, Operation[Site], patch="", nullable=("proxy",)):
     """The space where visitors start. If the site has sections, a space in the default section."""
     default_site_section: Id | None = Field(None, title="Default section")
     """The section where visitors start."""
-    proxy: Annotated[str, string_form(PROXY, "a host and a path, for example example.com/docs", most=512)] | None = (
-        Field(None, title="Custom path")
-    )
+    proxy: (
+        Annotated[str, string_form(PROXY, "a host and a path, for example example.com/docs", max_length=512)] | None
+    ) = Field(None, title="Custom path")
     """A path on your own domain that shows the site."""
 
 

@@ -36,7 +36,7 @@ class FileToSend(Model):
     """A file to upload: its name, MIME type, and size in bytes."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
-    type: Annotated[str, string_form(MEDIA_TYPE, "a media type, for example font/woff2", most=255)]
+    type: Annotated[str, string_form(MEDIA_TYPE, "a media type, for example font/woff2", max_length=255)]
     size: Annotated[int, Field(ge=1)]
 
 

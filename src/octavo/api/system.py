@@ -1,11 +1,11 @@
-"""The version of the service."""
+"""The version of the server."""
 
 from octavo.api.operation import Model, Operation
 from octavo.api.text import SafeLine
 
 
 class Service(Model):
-    """The version of the server."""
+    """The version and build of the server."""
 
     version: SafeLine
     build: SafeLine = ""

@@ -28,14 +28,14 @@ SafeAddress = Annotated[str, AfterValidator(address)]
 """A URL, or another line that must not be cut."""
 
 SafeJson = Annotated[Any, AfterValidator(json)]
-"""A JSON value without a model."""
+"""An untrusted JSON value without a pydantic model, with all strings sanitized."""
 
 
-def _in_a_zone(moment: datetime) -> datetime:
+def _with_zone(moment: datetime) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-Moment = Annotated[datetime, AfterValidator(_in_a_zone)]
+Moment = Annotated[datetime, AfterValidator(_with_zone)]
 """A time. UTC if the server sends no time zone, because times with and without a zone cannot be compared."""
 
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
@@ -74,11 +74,12 @@ FORMS: dict[str, str] = {}
 """Descriptions of allowed values, by their pattern."""
 
 
-def string_form(pattern: str, words: str, *, least: int | None = None, most: int | None = None) -> StringConstraints:
-    """Return a constraint for a string. `words` describes allowed values and follows “must be”. `least` and `most`
-    limit the length."""
+def string_form(
+    pattern: str, words: str, *, min_length: int | None = None, max_length: int | None = None
+) -> StringConstraints:
+    """Return a constraint for a string. `words` describes allowed values and follows “must be”."""
     FORMS[pattern] = words
-    return StringConstraints(pattern=pattern, min_length=least, max_length=most)
+    return StringConstraints(pattern=pattern, min_length=min_length, max_length=max_length)
 
 
 _ID = r"[^/\x00-\x1f\x7f-\x9f]"
@@ -88,7 +89,7 @@ Id = Annotated[
         # Not `.` or `..`: in a path, even encoded, these mean another resource.
         rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
         "an ID of at most 256 characters, without / and control characters",
-        most=256,
+        max_length=256,
     ),
 ]
 """An id. In a path, it is percent-encoded."""
@@ -97,17 +98,17 @@ IdOrObject = Annotated[Id | None, BeforeValidator(lambda value: value.get("id") 
 """The id of a resource that the server may send as a whole object."""
 
 Email = Annotated[
-    str, string_form(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", most=320)
+    str, string_form(r"^[^@/\s]+@[^@/\s]+\.[^@/\s]+$", "an email address, for example ada@example.com", max_length=320)
 ]
 """An email address in a request."""
 
 Domain = Annotated[
-    str, string_form(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", most=253)
+    str, string_form(r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "a domain, for example example.com", max_length=253)
 ]
 """A domain of email addresses."""
 
 WebAddress = Annotated[
-    str, string_form(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", most=2048)
+    str, string_form(r"^https?://[^\s/]\S*$", "a link, for example https://example.com/page", max_length=2048)
 ]
 """An HTTP URL in a request."""
 
@@ -120,8 +121,8 @@ Label = Annotated[
     string_form(
         r"^[a-z0-9][a-z0-9-]*[a-z0-9]$",
         "lowercase letters, digits, and hyphens, without a hyphen at either end, for example sea-tides",
-        least=3,
-        most=32,
+        min_length=3,
+        max_length=32,
     ),
 ]
 """A subdomain of the server's own domain."""

@@ -64,7 +64,7 @@ class Create(InOrganization, Operation[TranslationSettings], post="/translations
     """Instructions for the translator, as a JSON document."""
 
     @model_validator(mode="after")
-    def _says_enough(self) -> Self:
+    def _require_title_or_source(self) -> Self:
         if self.title is None and (self.source is None or self.language is None):
             raise ValueError("title is required, unless source and language are given")
         return self
@@ -85,7 +85,7 @@ class Update(InOrganization, Operation[TranslationSettings], put="/translations/
     """Instructions for the translator, as a JSON document."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> Self:
+    def _require_changed_field(self) -> Self:
         if self.title is None and self.instructions is None:
             raise ValueError("title is required, unless instructions are given")
         return self

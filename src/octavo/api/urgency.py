@@ -26,5 +26,5 @@ def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
 
 
 def current_urgency() -> IsWaitedFor:
-    """Return the urgency for requests sent now."""
+    """Return the function that tells whether a caller waits for requests sent now."""
     return _waited_for.get()

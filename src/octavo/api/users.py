@@ -24,12 +24,12 @@ class User(Model):
         return self.display_name or self.email or line(self.id)
 
 
-def _unknown(value: Any) -> Any:
+def _unknown_author(value: Any) -> Any:
     nobody = value is None or (isinstance(value, dict) and value.get("id") == "")
     return User.model_construct(id="", display_name="Unknown") if nobody else value
 
 
-Author = Annotated[User, BeforeValidator(_unknown), Field(default=None, validate_default=True)]
+Author = Annotated[User, BeforeValidator(_unknown_author), Field(default=None, validate_default=True)]
 """The author of content. “Unknown” if the server sends none, so that the content can still be read."""
 
 

@@ -40,7 +40,7 @@ class NoSuchOperation(LookupError):
 
 @dataclass(frozen=True)
 class Route:
-    """One method and path of an operation."""
+    """An HTTP method and path that stand for an operation."""
 
     spec: Spec
     place: type[Ref] | None
@@ -63,7 +63,7 @@ class NothingChanged(ValueError):
 def encode(op: Operation[Any]) -> Request:
     """Return the request for `op`. Raises ValueError for unencodable values, NothingChanged for empty updates."""
     spec = SPECS[type(op)]
-    sent = op.model_dump(mode="json", by_alias=True, exclude=in_path(spec) | {"at"}, exclude_unset=True)
+    sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
     query = {name: value for name, value in sent.items() if name in in_query and value is not None}
     body = {name: value for name, value in sent.items() if name not in in_query} if body_fields(spec) else None
@@ -108,7 +108,7 @@ def location(op: Operation[Any]) -> str:
 
 def arguments(op: Operation[Any]) -> dict[str, Any]:
     """Return the fields that the caller set, by name, without those in the path."""
-    names = op.model_fields_set - in_path(SPECS[type(op)]) - {"at"}
+    names = op.model_fields_set - path_fields(SPECS[type(op)]) - {"at"}
     return {name: getattr(op, name) for name in names}
 
 
@@ -133,14 +133,14 @@ def query_fields(spec: Spec) -> frozenset[str]:
     """Return the wire names of the fields in the query."""
     aliases = _aliases(spec)
     if spec.method in ("GET", "DELETE"):
-        return frozenset(aliases) - {camel(name) for name in in_path(spec)} - {"at"}
+        return frozenset(aliases) - {camel(name) for name in path_fields(spec)} - {"at"}
     return frozenset(name for name, field in aliases.items() if field in spec.query)
 
 
 @cache
 def body_fields(spec: Spec) -> frozenset[str]:
     """Return the wire names of the fields in the body."""
-    return frozenset(_aliases(spec)) - query_fields(spec) - {camel(name) for name in in_path(spec)} - {"at"}
+    return frozenset(_aliases(spec)) - query_fields(spec) - {camel(name) for name in path_fields(spec)} - {"at"}
 
 
 def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, Any] | None) -> Operation[Any]:
@@ -148,7 +148,7 @@ def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, A
     values_by_name: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in in_body}
     for name, texts in parse_qs(query, keep_blank_values=True).items():
         if name in in_query:
-            values_by_name[name] = texts if _is_many(route.spec, name) else texts[-1]
+            values_by_name[name] = texts if _is_list_field(route.spec, name) else texts[-1]
     if route.spec.changes and in_body and not body:
         raise NothingChanged
     return build(route, {**values_by_name, **values})
@@ -175,16 +175,16 @@ def _aliases(spec: Spec) -> dict[str, str]:
 
 
 @cache
-def in_path(spec: Spec) -> set[str]:
+def path_fields(spec: Spec) -> set[str]:
     return set(_NAME.findall(spec.path)) - {"content"}
 
 
-def _is_many(spec: Spec, name: str) -> bool:
+def _is_list_field(spec: Spec, name: str) -> bool:
     annotation = spec.operation.model_fields[_aliases(spec)[name]].annotation
-    return any(get_origin(each) is tuple for each in _union(annotation))
+    return any(get_origin(each) is tuple for each in _union_members(annotation))
 
 
-def _union(annotation: Any) -> Iterator[Any]:
+def _union_members(annotation: Any) -> Iterator[Any]:
     yield from getattr(annotation, "__args__", ()) if get_origin(annotation) is not tuple else ()
     yield annotation
 

@@ -64,21 +64,21 @@ def run(options: argparse.Namespace) -> int:
         from octavo.data.state_db import NotSaved
         from octavo.tui.app.octavo import Octavo
         from octavo.tui.terminal import graphics, malloc
-        from octavo.tui.terminal.crash_report import faults_kept
+        from octavo.tui.terminal.crash_report import fault_reports
 
         malloc.use_one_arena()
-        graphics.ask(os.environ)
+        graphics.query_terminal(os.environ)
         try:
             session = opening.session() if opening.session is not None else None
         except (ValueError, OSError) as error:
             raise Failure(settings_module.in_words(error), FAILED) from error
         ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
         app = Octavo(settings, ways, session, picture=picture)
-        with faults_kept(settings.state_folder) as faults:
+        with fault_reports(settings.state_folder) as faults:
             app.run()
-            while app.then is not None:
+            while app.open_next is not None:
                 try:
-                    app = Octavo(settings, *app.then())
+                    app = Octavo(settings, *app.open_next())
                 except (ValueError, OSError, NotSaved) as error:
                     raise Failure(settings_module.in_words(error), FAILED) from error
                 app.run()
@@ -151,10 +151,10 @@ def _picture(settings: Settings, opening: Opening, *, fresh: bool) -> FirstPictu
         return None
     from octavo.first_picture import FirstPicture
 
-    look = f"{settings.theme} {settings.ascii} {settings.turns_words} {settings.light_ground}"
+    look = f"{settings.theme} {settings.ascii} {settings.reorders_right_to_left} {settings.has_light_background}"
     picture = FirstPicture(settings.cache_folder, opening.place, look)
     if fresh:
-        picture.forget()
+        picture.delete()
     else:
         picture.show()
     return picture

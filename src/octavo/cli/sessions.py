@@ -395,7 +395,7 @@ def _forget_answers(settings: Settings, namespace: str) -> None:
     shelf.close()
     SearchIndex(settings.cache_folder, namespace).clear()
     ImageCache(settings.cache_folder, namespace).clear()
-    FirstPicture(settings.cache_folder, namespace, "").forget()
+    FirstPicture(settings.cache_folder, namespace, "").delete()
 
 
 @dataclass(frozen=True)

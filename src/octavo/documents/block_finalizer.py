@@ -86,19 +86,19 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
 
 
 def _fold_heading(draft: DraftBlock) -> list[DraftBlock]:
-    rest = [child for child in draft.children if child.kind not in ("paragraph", "figure")]
+    others = [child for child in draft.children if child.kind not in ("paragraph", "figure")]
     for child in draft.children:
         if child.kind == "paragraph":
             draft.runs = _join_lines(draft.runs, child.runs)
         elif child.kind == "figure":
-            rest.append(child)
+            others.append(child)
     draft.children = []
     ends_with_text = not draft.is_exact and draft.runs and draft.runs[-1].kind == "text"
     if ends_with_text and (own := _OWN_ID.search(draft.runs[-1].text)):
         draft.attrs.setdefault("id", own[1])
         last = draft.runs[-1]
         draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: own.start()])])
-    return [draft, *rest] if draft.runs else rest
+    return [draft, *others] if draft.runs else others
 
 
 def _fold_group(draft: DraftBlock) -> list[DraftBlock]:
@@ -125,68 +125,68 @@ def _fold_code(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _fold_expandable(draft: DraftBlock) -> list[DraftBlock]:
-    kept: list[DraftBlock] = []
+    children: list[DraftBlock] = []
     for child in draft.children:
         if child.kind == "title" and not draft.runs:
             draft.runs = child.runs
         else:
             child.kind = "paragraph" if child.kind == "title" else child.kind
-            kept.append(child)
-    draft.children = kept
+            children.append(child)
+    draft.children = children
     return [draft]
 
 
 def _fold_summary(draft: DraftBlock) -> list[DraftBlock]:
     """Return a title for the expandable around it. Outside of an expandable, the title becomes a paragraph."""
-    rest = []
+    others = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
             draft.runs = _join_lines(draft.runs, child.runs)
         else:
-            rest.append(child)
+            others.append(child)
     title = DraftBlock("title", runs=draft.runs, first=draft.first, last=draft.last)
-    return [title, *rest] if draft.runs else rest
+    return [title, *others] if draft.runs else others
 
 
 def _fold_captioned(draft: DraftBlock) -> list[DraftBlock]:
-    rest = []
+    others = []
     for child in draft.children:
         if child.kind == "paragraph":
             draft.runs = _join_lines(draft.runs, child.runs)
         else:
-            rest.append(child)
+            others.append(child)
     caption = draft.attrs.pop("caption", "")
     if caption and not draft.runs:
         draft.runs = (Run(caption),)
-    draft.children = rest if draft.kind == "openapi" else []
-    return [draft] if draft.kind == "openapi" else [draft, *rest]
+    draft.children = others if draft.kind == "openapi" else []
+    return [draft] if draft.kind == "openapi" else [draft, *others]
 
 
 def _fold_series(draft: DraftBlock) -> list[DraftBlock]:
     """Keep only children of the expected kind, such as tabs in `tabs`. Other children move into the child before them."""
     wanted = _CHILD_OF[draft.kind]
-    kept: list[DraftBlock] = []
+    members: list[DraftBlock] = []
     for child in draft.children:
         if child.kind == wanted:
-            kept.append(child)
-        elif kept:
-            kept[-1].children.append(child)
+            members.append(child)
+        elif members:
+            members[-1].children.append(child)
         else:
             attrs: dict[str, Any] = {"title": "", "slug": ""} if wanted == "tab" else {}
-            kept.append(DraftBlock(wanted, attrs, [child], first=child.first, last=child.last))
-    draft.children = kept
+            members.append(DraftBlock(wanted, attrs, [child], first=child.first, last=child.last))
+    draft.children = members
     return [draft]
 
 
 def _fold_list(draft: DraftBlock) -> list[DraftBlock]:
-    kept: list[DraftBlock] = []
+    items: list[DraftBlock] = []
     for child in draft.children:
         if child.kind in ("item", "task"):
-            kept.append(child)
+            items.append(child)
         else:
-            kept.append(DraftBlock("item", {}, [child], first=child.first, last=child.last))
-    draft.children = kept
-    return [draft] if kept else []
+            items.append(DraftBlock("item", {}, [child], first=child.first, last=child.last))
+    draft.children = items
+    return [draft] if items else []
 
 
 def _fold_item(draft: DraftBlock) -> list[DraftBlock]:
@@ -210,9 +210,9 @@ def _fold_item(draft: DraftBlock) -> list[DraftBlock]:
 
 def _fold_conflict(draft: DraftBlock) -> list[DraftBlock]:
     sides = [child for child in draft.children if child.kind == "side"]
-    rest = [child for child in draft.children if child.kind != "side"]
+    others = [child for child in draft.children if child.kind != "side"]
     draft.children = sides
-    return [draft, *rest] if sides else rest
+    return [draft, *others] if sides else others
 
 
 _FOLDERS: dict[str, Callable[[DraftBlock], list[DraftBlock]]] = {

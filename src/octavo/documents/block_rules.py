@@ -86,7 +86,7 @@ def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if not state.src.startswith("{%", position) or state.is_code_block(start):
         return False
     scanner: TagScanner = state.env["tags"]
-    tag = scanner.at(position)
+    tag = scanner.tag_at(position)
     if tag is None:
         if not silent:
             state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed, so it is shown as text."))
@@ -113,9 +113,9 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
     """Parse an unknown tag with a `lang` argument, which plugins write, as code. Returns False for other tags."""
     if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
         return False
-    found = state.env["finder"].after(f"end{tag.name}", tag.end)
+    found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
     opening = state.src.rfind("{%", tag.end, found)
-    closing = state.env["tags"].at(opening) if opening >= 0 else None
+    closing = state.env["tags"].tag_at(opening) if opening >= 0 else None
     last = bisect_right(state.eMarks, opening, line)
     if closing is None or closing.closes != tag.name or last == line or closing.end > state.eMarks[last]:
         return False
@@ -138,7 +138,7 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
     """Return the line on which an unclosed tag opens again before `end`, or -1."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
-        other = state.env["tags"].at(position)
+        other = state.env["tags"].tag_at(position)
         line = bisect_right(state.eMarks, position)
         if other is not None and other.name == tag.name and state.bMarks[line] + state.tShift[line] == position:
             return line
@@ -153,7 +153,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
         line_end = state.eMarks[line]
         while position < line_end and state.src[position] in " \t":
             position += 1
-        another = scanner.at(position) if state.src.startswith("{%", position) else None
+        another = scanner.tag_at(position) if state.src.startswith("{%", position) else None
         if another is None or another.end > line_end:
             break
         _push_tag(state, another, line, line)
@@ -331,7 +331,7 @@ def _line_after(state: StateBlock, text: str, position: int, start: int, end: in
     """Return the line after the one with `text`, for tables after the outermost one. None if not found."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
-    found = finder.end_of("table", position + 1)[0] if is_table else finder.after(text, position)
+    found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)
     if found >= len(state.src):
         return None
     line = bisect_left(state.eMarks, found, start, end)

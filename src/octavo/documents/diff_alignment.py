@@ -14,7 +14,7 @@ from octavo.documents.diff_nodes import Node
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 MIN_SIMILARITY = 0.45
-"""Blocks with a lower similarity are never paired."""
+"""Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
 """Minimum similarity of containers with the same title, and of untitled containers if either is empty."""
@@ -55,7 +55,7 @@ _MAX_PAIRS = 250_000
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
     """Return the blocks in pairs that keep the order of both sides. None marks a missing counterpart."""
     pairs: list[Pair] = []
-    found = _without_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
+    found = _join_across_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
     moved = _unique_equals(
         [node for each in gaps for node in old[each.i1 : each.i2]],
@@ -74,7 +74,7 @@ def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
     return [node.text if node.block.kind == "heading" else node.number for node in nodes]
 
 
-def _without_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
+def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
     """Return the ranges, with differences joined across short equal blocks that are repeated on both sides: “Returns:”
     in one section is not the “Returns:” of another."""
     short = [
@@ -85,15 +85,15 @@ def _without_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Seque
     if not short:
         return found
     counts, others = Counter(node.number for node in old), Counter(node.number for node in new)
-    islands = {
+    isolated_ranges = {
         at
         for at in short
         if all(counts[each.number] > 1 and others[each.number] > 1 for each in old[found[at].i1 : found[at].i2])
     }
-    islands |= _renumbered_headings([at for at in short if at not in islands], found, old, new)
+    isolated_ranges |= _renumbered_headings([at for at in short if at not in isolated_ranges], found, old, new)
     joined: list[DiffRange] = []
     for at, stretch in enumerate(found):
-        if at in islands:
+        if at in isolated_ranges:
             stretch = stretch._replace(equal=False)
         if joined and not joined[-1].equal and not stretch.equal:
             last = joined.pop()
@@ -165,7 +165,7 @@ def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[in
 
 
 def _take_until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
-    """Yield the nodes before `stop`, and consume `stop`."""
+    """Yield the nodes before `stop`. The iterator continues after `stop`."""
     while stop is not None and (node := next(nodes)) is not stop:
         yield node
 

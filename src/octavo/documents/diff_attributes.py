@@ -112,7 +112,7 @@ def _short_signature(signature: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a text as one short line."""
+    """Return a text on one line, cut after 40 characters."""
     name = " ".join(text.split())
     return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
 

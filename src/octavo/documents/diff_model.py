@@ -63,7 +63,7 @@ class LineChange:
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """Changes of code or of a formula."""
+    """Changes of a code block or formula, line by line."""
 
     lines: tuple[LineChange, ...]
 
@@ -172,7 +172,7 @@ class MovedBlock:
     old: Block
     new: Block
     number: int
-    arrives: bool
+    is_arrival: bool
     parts: Parts = None
     settings: tuple[AttributeChange, ...] = ()
 

@@ -31,9 +31,9 @@ def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
         _add_child_steps(step)
     all_steps = [each for step in steps for each in (step, *step.all_inside())]
     finder = _MoveFinder(all_steps, compare)
-    lists = [steps, *(within for step in all_steps for within in (step.inside, step.rows) if within)]
-    for within in lists:
-        finder.find_equal(_identifiable_steps(within), lambda node: node.number)
+    lists = [steps, *(siblings for step in all_steps for siblings in (step.inside, step.rows) if siblings)]
+    for siblings in lists:
+        finder.find_equal(_identifiable_steps(siblings), lambda node: node.number)
     long_frames = [step for step in all_steps if _is_frame(step) and _size(step) >= MIN_MOVED_LENGTH]
     frames_at_level = frames
     while frames_at_level:  # Outermost containers first. Otherwise their children would be found as moves of their own.
@@ -128,9 +128,9 @@ class _MoveFinder:
         """Join equal blocks that are next to a moved block both before and after the move, even if they are short."""
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
-        for within in lists:
+        for siblings in lists:
             for fates in (("removed", "left"), ("added", "arrived")):
-                side = [step for step in within if step.fate in fates]
+                side = [step for step in siblings if step.fate in fates]
                 before |= {id(step): last for last, step in pairwise(side)}
                 after |= {id(step): following for step, following in pairwise(side)}
         for neighbors in (after, before):
@@ -172,16 +172,16 @@ class _MoveFinder:
         self._mark_split(arrived)
 
 
-def _identifiable_steps(within: Sequence[DiffStep]) -> list[DiffStep]:
+def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
     """Return the steps of blocks that are recognizable among their siblings: parts, long blocks, and short blocks that
     occur once on each side."""
-    if not {"removed", "added"} <= {step.fate for step in within}:
+    if not {"removed", "added"} <= {step.fate for step in siblings}:
         return []
-    old = Counter(step.old.number for step in within if step.old and step.fate != "arrived")
-    new = Counter(step.new.number for step in within if step.new and step.fate != "left")
+    old = Counter(step.old.number for step in siblings if step.old and step.fate != "arrived")
+    new = Counter(step.new.number for step in siblings if step.new and step.fate != "left")
     return [
         step
-        for step in within
+        for step in siblings
         if (node := step.new or step.old) is not None
         and (
             node.kind in _PART_KINDS

@@ -25,7 +25,7 @@ from octavo.documents.diff_model import (
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
-"""Values that count as a missing attribute."""
+"""Attribute values that are compared as if the attribute was missing."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
 """Kinds of runs that are compared as a whole, not by words."""
 _TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
@@ -74,7 +74,7 @@ class NodeIndex:
         self._numbers: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
-        """Return the node for a block."""
+        """Return a node for a block and its descendants."""
         children = [self.node(child) for child in block.children]
         identity = (
             block.kind,

@@ -31,9 +31,9 @@ class _Operation(NamedTuple):
     summary: tuple[Run, ...]
     description: list[Node]
     parameters: list[tuple[str, Node]]
-    """The parameters, each with its location: path, query, header or body."""
+    """The parameters of the operation, each with its location: path, query, header or body."""
     responses: list[tuple[Block, list[Node]]]
-    """The responses, each with its content."""
+    """The responses of the operation, each with its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:
@@ -103,8 +103,10 @@ def _rewrites(
             last += 1
         stretch = pairs[first : last + 1]
         taken = [other for _, other in stretch if other is not None]
-        kept = sum(min(one.size, other.size) * _text_similarity(one, other) for one, other in stretch if one and other)
-        if kept >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in some)):
+        length = sum(
+            min(one.size, other.size) * _text_similarity(one, other) for one, other in stretch if one and other
+        )
+        if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in some)):
             found.append(_rewrite_step(operation, taken, stretch, compare, is_removed=is_removed))
     return found
 

@@ -59,7 +59,7 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
         case RemovedBlock(block=block, entries=inner_entries):
             added, removed = _entries_size(inner_entries)
             return (added, removed + _count_own(block)) if inner_entries else (0, _count_words(block))
-        case MovedBlock(arrives=True, old=old, new=new, parts=parts) if parts is not None:
+        case MovedBlock(is_arrival=True, old=old, new=new, parts=parts) if parts is not None:
             # The container's text is compared as a whole, so the words of children that moved on their own do not
             # count.
             added, removed = _parts_size(parts)
@@ -110,7 +110,7 @@ def _count_sides(entries: Iterable[Entry]) -> tuple[int, int]:
             case ChangedBlock():
                 old += _count_words(entry.old)
                 new += _count_words(entry.new)
-            case MovedBlock(arrives=True):
+            case MovedBlock(is_arrival=True):
                 new += _count_words(entry.new)
             case MovedBlock():
                 old += _count_words(entry.old)

@@ -76,8 +76,8 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     if len(parts) * len(others) > _MAX_PAIRS:
         return None
     pairs = [part for pair in _pair_parts(parts, others) for part in _without_frame(pair)]
-    kept = [one.node for one, other in pairs if one is not None and other is not None]
-    if sum(len(leaf.text) for node in kept for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
+    paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
+    if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
         return None  # The crossing blocks have no counterpart in this range.
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
@@ -139,9 +139,9 @@ def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffSte
     if len(ours) * len(theirs) > _MAX_PAIRS or not any(part.path for part in (*ours, *theirs)):
         return run
     pairs = _pair_parts(ours, theirs)
-    kept = sum(_kept_length(*pair) for pair in pairs)
+    length = sum(_kept_length(*pair) for pair in pairs)
     whole = min(sum(node.size for node in side) for side in (old, new))
-    if kept < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
+    if length < max(_MIN_LENGTH, _MIN_SHARE_KEPT * whole):
         return run
     before_pairs, pairs, after_pairs = _split_edges(pairs)
     return [*_steps_of(before_pairs, compare), _restructured_step(pairs, compare), *_steps_of(after_pairs, compare)]
@@ -310,9 +310,9 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 def _crossing_note(old: _FramedNode, new: _FramedNode, old_frames: Mapping[int, Node]) -> str:
     """Return a note on the containers that a block left and entered. Empty if it stays in the same containers, or if
     its container was split or joined."""
-    kept = {id(old_frames[id(node)]) for node in new.path if id(node) in old_frames} & set(map(id, old.path))
-    left = [node for node in old.path if id(node) not in kept]
-    entered = [node for node in new.path if id(node) not in old_frames or id(old_frames[id(node)]) not in kept]
+    kept_ids = {id(old_frames[id(node)]) for node in new.path if id(node) in old_frames} & set(map(id, old.path))
+    left = [node for node in old.path if id(node) not in kept_ids]
+    entered = [node for node in new.path if id(node) not in old_frames or id(old_frames[id(node)]) not in kept_ids]
     if left and entered and left[-1].kind == entered[-1].kind:
         kept_frames = map(id, old_frames.values())
         if id(entered[-1]) not in old_frames or id(left[-1]) not in kept_frames:
@@ -338,8 +338,8 @@ def _finish_frame(frame: DiffStep) -> None:
     assert frame.new is not None
     for inner in frame.inside:
         collapse_container(inner)
-    kept = tuple(_old_blocks(frame.inside))
-    old, new = frame.old.block._replace(children=kept), frame.new.block
+    old_children = tuple(_old_blocks(frame.inside))
+    old, new = frame.old.block._replace(children=old_children), frame.new.block
     frame.old = Node(old, [], -1, "")
     # The spacing of items follows from their content.
     frame.settings = tuple(each for each in changed_attributes(old, new) if each.name != "spaced")
@@ -351,12 +351,12 @@ def _finish_frame(frame: DiffStep) -> None:
 
 def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
     for step in steps:
-        within = tuple(_old_blocks(step.inside or ()))
+        blocks = tuple(_old_blocks(step.inside or ()))
         if step.old is None:
-            yield from within
+            yield from blocks
         else:
             # A container that got its title from a heading has no children recorded.
-            yield step.old.block if step.old.block.children else step.old.block._replace(children=within)
+            yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
 def _steps_inside(open_frames: Sequence[tuple[Node, DiffStep]], whole: DiffStep) -> list[DiffStep]:

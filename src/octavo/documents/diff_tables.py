@@ -193,12 +193,12 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
 def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
     """Return whether most text of the removed or added row `step` was merged into or split from `row`."""
     is_removed = fate == "removed"
-    part, whole, rest = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
+    part, whole, old_row = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None
     assert whole is not None
-    assert rest is not None
+    assert old_row is not None
     texts = [text for cell in part.children if _LETTER.search(text := _cell_text(cell))]
-    target_texts, before = ([_cell_text(cell) for cell in node.children] for node in (whole, rest))
+    target_texts, before = ([_cell_text(cell) for cell in node.children] for node in (whole, old_row))
     new = ["" if text in before else text for text in target_texts]
     found = sum(len(text) for text in texts if _find_cell(text, new) is not None)
     return found >= max(_MIN_JOINED_LENGTH, _MIN_SHARE_FOUND * sum(map(len, texts)))
@@ -252,10 +252,10 @@ def _cell_text(cell: Node) -> str:
 def _find_cell(text: str, cells: Sequence[str]) -> int | None:
     """Return the index of the cell whose text contains `text` or is most similar to it. None if there is none."""
     best, found = 0.0, None
-    for at, said in enumerate(cells):
-        alike = 1.0 if text in said else text_similarity(text, said, _MIN_CELL_SIMILARITY) if said else 0.0
-        if alike > best:
-            best, found = alike, at
+    for at, cell in enumerate(cells):
+        similarity = 1.0 if text in cell else text_similarity(text, cell, _MIN_CELL_SIMILARITY) if cell else 0.0
+        if similarity > best:
+            best, found = similarity, at
     return found
 
 
@@ -312,15 +312,15 @@ def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
     # Cells, and links on a line of their own, are compared as paragraphs.
-    said = [_as_kind("paragraph", text) if text.kind == "content-ref" else text for text in texts]
+    paragraphs = [_as_kind("paragraph", text) if text.kind == "content-ref" else text for text in texts]
     cell_blocks = [_as_kind("paragraph", cell) for cell in cells]
-    named = {id(each): node for each, node in zip((*said, *cell_blocks), (*texts, *cells), strict=True)}
-    pairs = [(named[id(one)], named[id(other)]) for one, other in align(said, cell_blocks) if one and other]
-    kept = sum(
+    named = {id(each): node for each, node in zip((*paragraphs, *cell_blocks), (*texts, *cells), strict=True)}
+    pairs = [(named[id(one)], named[id(other)]) for one, other in align(paragraphs, cell_blocks) if one and other]
+    length = sum(
         cell.size * text_similarity(plain_text(one.block.runs), plain_text(cell.block.runs)) for one, cell in pairs
     )
-    whole = min(sum(cell.size for cell in cell_blocks), sum(text.size for text in said))
-    return {} if kept < max(_MIN_TABLE_LENGTH, _MIN_SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
+    whole = min(sum(cell.size for cell in cell_blocks), sum(text.size for text in paragraphs))
+    return {} if length < max(_MIN_TABLE_LENGTH, _MIN_SHARE_KEPT * whole) else {id(one): cell for one, cell in pairs}
 
 
 def _filled_cells(grid: Node) -> list[Node]:

@@ -134,8 +134,12 @@ def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffR
     changed = [index for index, part in enumerate(parts) if not part.equal]
     removed = sum(part.i2 - part.i1 for part in parts if not part.equal)
     added = sum(part.j2 - part.j1 for part in parts if not part.equal)
-    kept = [token for part in parts if part.equal for token in before[part.i1 : part.i2]]
-    if len(changed) < 2 or max(removed, added) <= len(kept) or not any(_WIDE.match(token.text) for token in kept):
+    unchanged = [token for part in parts if part.equal for token in before[part.i1 : part.i2]]
+    if (
+        len(changed) < 2
+        or max(removed, added) <= len(unchanged)
+        or not any(_WIDE.match(token.text) for token in unchanged)
+    ):
         return parts
     first, last = parts[changed[0]], parts[changed[-1]]
     whole = DiffRange(False, first.i1, last.i2, first.j1, last.j2)

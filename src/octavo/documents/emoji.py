@@ -18,7 +18,7 @@ from octavo.api.folding import fold
 from octavo.api.safety import line
 
 MAX_FOUND = 40
-"""Maximum number of search results."""
+"""Maximum number of emoji in a search result."""
 _CODES = re.compile(r"[0-9a-fA-F]{4,6}(?:[-_ ][0-9a-fA-F]{2,6})*")
 _BETWEEN_WORDS = re.compile(r"[^a-z0-9]+")
 _ALIASES = (
@@ -106,7 +106,7 @@ def api_code(sign: str) -> str:
     return "-".join(f"{ord(each):04x}" for each in sign if is_sequence or each != _EMOJI_STYLE)
 
 
-def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
+def search(words: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     """Return the emoji that match a part of a name, or an emoji itself, without repeats. Exact names come first, then
     names that begin with the text, names with a word that does, and the rest. The first call takes 100 ms, so do not
     call it in the event loop."""
@@ -124,7 +124,7 @@ def search(words: str, most: int = MAX_FOUND) -> list[NamedEmoji]:
             ranked.append((rank, "tone" in name, len(name), name))
     signs: dict[str, NamedEmoji] = {}
     for *_, name in sorted(ranked):
-        if len(signs) == most:
+        if len(signs) == limit:
             break
         if (sign := from_name(name)) is not None:
             signs.setdefault(_without_style(sign), NamedEmoji(name, sign))

@@ -11,7 +11,7 @@ MAX_DEPTH = 60
 """Maximum number of nested levels. Octavo uses three at most."""
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "~")
-"""Values that are read as an empty mapping."""
+"""YAML values that are read as an empty mapping."""
 
 
 class FrontMatterError(ValueError):

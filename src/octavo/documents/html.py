@@ -51,7 +51,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _NOT_INLINE_UNCLOSED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements that are words in a sentence unless the sentence also closes them."""
+"""HTML elements that count as text in a sentence, unless the sentence also closes them."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -61,8 +61,8 @@ class Element(NamedTuple):
 
     name: str
     attrs: Mapping[str, str]
-    closing: bool = False
-    empty: bool = False
+    is_closing: bool = False
+    is_self_closing: bool = False
     """Whether the tag closes itself, as `<x/>` does, or never has content."""
 
     def has_class(self, name: str) -> bool:
@@ -188,7 +188,7 @@ class TextFinder:
         self._source = source
         self._known: dict[str, tuple[int, int]] = {}
 
-    def after(self, text: str, position: int) -> int:
+    def find_after(self, text: str, position: int) -> int:
         """Return the position of the next `text` at or after `position`, or the length of the source."""
         searched_from, found = self._known.get(text, (0, -1))
         if not searched_from <= position <= found:
@@ -197,15 +197,15 @@ class TextFinder:
             self._known[text] = (position, found)
         return found
 
-    def end_of(self, name: str, start: int) -> tuple[int, int]:
+    def element_end(self, name: str, start: int) -> tuple[int, int]:
         """Return the positions where the content of an element ends and where its closing tag ends. Both are the
         length of the source if the element is not closed. Only tables can be nested in each other."""
-        end = self.after(f"</{name}", start)
+        end = self.find_after(f"</{name}", start)
         if name == "table":
             inner = start - 1
             for _ in range(_MAX_TABLE_DEPTH):
-                inner = self.after("<table", inner + 1)
-                following = self.after("</table", end + 1) if inner < end else len(self._source)
+                inner = self.find_after("<table", inner + 1)
+                following = self.find_after("</table", end + 1) if inner < end else len(self._source)
                 if following == len(self._source):
                     break
                 end = following

@@ -32,7 +32,7 @@ class HtmlReader:
         self._has_words = False
 
     def read(self) -> None:
-        """Read the HTML to its end."""
+        """Add the blocks of the HTML to the tree."""
         resume = 0
         while resume < len(self._raw):
             for piece in html_tokens(self._raw, resume):
@@ -83,14 +83,14 @@ class HtmlReader:
     def _element(self, piece: HtmlToken, element: Element) -> int | None:
         """Read a tag. Returns the position to continue from if the whole element was read, else None."""
         name = element.name
-        if name in ("table", "pre", "figure") and not element.closing:
+        if name in ("table", "pre", "figure") and not element.is_closing:
             self._flush()
-            end, after = self._finder.end_of(name, piece.end)
+            end, after = self._finder.element_end(name, piece.end)
             read_whole = {"table": self._table, "pre": self._code, "figure": self._figure}[name]
             read_whole(piece, element, end)
             return after
-        if name in _HIDDEN and not element.closing and not element.empty:
-            end, after = self._finder.end_of(name, piece.end)
+        if name in _HIDDEN and not element.is_closing and not element.is_self_closing:
+            end, after = self._finder.element_end(name, piece.end)
             return after if end < len(self._raw) else None
         if name in ("p", "summary", *HEADINGS):
             return self._text_element(piece, element)
@@ -106,7 +106,7 @@ class HtmlReader:
             self._flush()
         else:
             self._open_builder().element(element)
-            if not element.closing:
+            if not element.is_closing:
                 self._builder_end = self._line
         return None
 
@@ -115,11 +115,11 @@ class HtmlReader:
         self._flush()
         name = element.name
         key = f"html:{name}"
-        if element.closing:
+        if element.is_closing:
             self._tree.close(key, self._line + 1)
             return None
         kind, attrs = _text_block_kind(element)
-        end, after = self._finder.end_of(name, piece.end)
+        end, after = self._finder.element_end(name, piece.end)
         if end == len(self._raw):
             if name == "p" and self._raw[piece.end :].strip():
                 return None
@@ -145,11 +145,11 @@ class HtmlReader:
 
     def _container(self, element: Element) -> None:
         key = f"html:{element.name}"
-        if element.closing:
+        if element.is_closing:
             if not self._tree.close(key, self._line + 1) and element.name == "details":
                 self._tree.report(self._line, "</details> has no opening tag.")
             return
-        if element.empty:
+        if element.is_self_closing:
             return
         self._tree.open(key, DraftBlock(*_container_kind(element), first=self._line))
 
@@ -179,9 +179,11 @@ class HtmlReader:
 
     def _media(self, piece: HtmlToken, element: Element) -> int | None:
         self._flush()
-        if element.closing:
+        if element.is_closing:
             return None
-        end, after = (piece.end, piece.end) if element.empty else self._finder.end_of(element.name, piece.end)
+        end, after = (
+            (piece.end, piece.end) if element.is_self_closing else self._finder.element_end(element.name, piece.end)
+        )
         url = element.attrs.get("src") or element.attrs.get("data")
         for inner in html_tokens(self._raw, piece.end, end):
             if not url and inner.element and inner.element.name == "source":
@@ -243,7 +245,7 @@ def _html_code(inner: str, pre: Element) -> DraftBlock:
         if tag and tag.element:
             element = tag.element
             if element.name == "strong":
-                depth += -1 if element.closing else 1
+                depth += -1 if element.is_closing else 1
             elif element.name == "br":
                 texts.append("\n")
                 line += 1

@@ -117,7 +117,7 @@ class RunBuilder:
             self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
     def line_break(self) -> None:
-        """Start a new line."""
+        """Add a line break, unless the text is in an invisible element."""
         if self._invisible_depth:
             return
         if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
@@ -128,10 +128,10 @@ class RunBuilder:
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Add an image. Alternative text that is image data is dropped."""
-        kept = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
+        image_attrs = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark_source:
-            kept["dark"] = self._dark_source
-        self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, kept)
+            image_attrs["dark"] = self._dark_source
+        self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
 
     def html_text(self, text: str) -> None:
         """Add text from HTML, with white space collapsed except in code."""
@@ -157,22 +157,24 @@ class RunBuilder:
         """Open, close or add an HTML element."""
         name = element.name
         if name in _INVISIBLE_ELEMENTS:
-            self._invisible_depth = max(0, self._invisible_depth + (-1 if element.closing else not element.empty))
+            self._invisible_depth = max(
+                0, self._invisible_depth + (-1 if element.is_closing else not element.is_self_closing)
+            )
         elif name == "br":
             self.line_break()
-        elif name == "img" and not element.closing:
+        elif name == "img" and not element.is_closing:
             self._html_image(element)
         elif name == "picture":
             self._dark_source = None
         elif name == "source":
             if "dark" in element.attrs.get("media", ""):
                 self._dark_source = clean_address(element.attrs.get("srcset"))
-        elif element.closing:
+        elif element.is_closing:
             self.pop(name)
         else:
             if name in _BLOCK_ELEMENTS:
                 self._begin_block(element)
-            if not element.empty:
+            if not element.is_self_closing:
                 self._push(self._open_element_for(element))
 
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
@@ -321,12 +323,12 @@ def trim_runs(runs: list[Run]) -> tuple[Run, ...]:
         first += 1
     while last > first and _is_blank(runs[last - 1]):
         last -= 1
-    kept = runs[first:last]
-    if kept and kept[0].kind == "text":
-        kept[0] = _with_text(kept[0], kept[0].text.lstrip())
-    if kept and kept[-1].kind == "text":
-        kept[-1] = _with_text(kept[-1], kept[-1].text.rstrip())
-    return tuple(kept)
+    trimmed = runs[first:last]
+    if trimmed and trimmed[0].kind == "text":
+        trimmed[0] = _with_text(trimmed[0], trimmed[0].text.lstrip())
+    if trimmed and trimmed[-1].kind == "text":
+        trimmed[-1] = _with_text(trimmed[-1], trimmed[-1].text.rstrip())
+    return tuple(trimmed)
 
 
 def _with_text(run: Run, text: str) -> Run:
@@ -385,7 +387,7 @@ def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
 
 
 def write_token(builder: RunBuilder, token: Token) -> None:
-    """Add one inline token."""
+    """Add one token of the inline parser to `builder`."""
     if writer := _WRITERS.get(token.type):
         writer(builder, token)
     elif token.type.endswith("_open"):

@@ -30,7 +30,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
     if known is None or known[0] is not state.src:
         known = (state.src, TagScanner(state.src))
         state.env["inline_tags"] = known
-    tag = known[1].at(state.pos)
+    tag = known[1].tag_at(state.pos)
     if tag is None or tag.end > state.posMax:
         return False
     if not silent:
@@ -159,7 +159,7 @@ _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Return what the marks at `start` can do. A Chinese, Japanese or Korean letter next to the marks separates words
+    """Return whether the marks at `start` can open and close a format. A Chinese, Japanese or Korean letter next to the marks separates words
     as a space does: `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
@@ -188,7 +188,7 @@ def pair_delimiters(state: StateInline) -> None:
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
     for delimiters in (state.delimiters, *(meta["delimiters"] for meta in metas)):
         for marker in (_STAR, _TILDE):
-            _pair_in_turn(state, [run for run in _delimiter_runs(delimiters) if run[0].marker == marker])
+            _alternate_marks(state, [run for run in _delimiter_runs(delimiters) if run[0].marker == marker])
 
 
 def drop_empty_bold(state: StateInline) -> None:
@@ -219,7 +219,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
     return found
 
 
-def _pair_in_turn(state: StateInline, runs: list[list[Delimiter]]) -> None:
+def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
     """Make marks of one kind alternate between opening and closing, if that is possible."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None

@@ -53,7 +53,7 @@ class _Node:
         self._fragments = {as_text(each.get("fragment")): each.get("nodes") for each in nodes_in(raw.get("fragments"))}
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Return the children. The second call returns none."""
+        """Return the raw children of the node. A second call returns none."""
         nodes, self._nodes = self._nodes, None
         return nodes_in(nodes)
 
@@ -80,7 +80,7 @@ class _Node:
         return found
 
     def child_nodes(self) -> list[_Node]:
-        """Return the children as nodes."""
+        """Return the children of the node, each as a `_Node`."""
         return [_Node(raw, self.depth + 1, self.reader) for raw in self.nodes()]
 
     def with_key(self, draft: DraftBlock) -> DraftBlock:
@@ -89,7 +89,7 @@ class _Node:
         return draft
 
     def blocks(self) -> list[DraftBlock]:
-        """Return the children as blocks."""
+        """Return the children of the node, converted to draft blocks."""
         return self.reader.blocks(self.nodes(), self.depth + 1)
 
     def text(self, name: str) -> str:
@@ -113,7 +113,7 @@ class _Reader:
     def __init__(self) -> None:
         self.inline = InlineReader()
         self.unreferenced_notes: list[DraftBlock] = []
-        """Footnotes without a reference on the page."""
+        """Footnotes to which no reference on the page leads."""
         self.diagnostics: list[Diagnostic] = []
 
     def blocks(self, nodes: Any, depth: int) -> list[DraftBlock]:

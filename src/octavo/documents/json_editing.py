@@ -121,7 +121,7 @@ def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None
-    (shown,) = nodes
-    if not isinstance(shown, tuple) or shown[1]:
+    (text,) = nodes
+    if not isinstance(text, tuple) or text[1]:
         return None
-    return shown if ref["url"] in [f"{scheme}{shown[0]}" for scheme in ("", "mailto:", "http://", "https://")] else None
+    return text if ref["url"] in [f"{scheme}{text[0]}" for scheme in ("", "mailto:", "http://", "https://")] else None

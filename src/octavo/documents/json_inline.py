@@ -13,7 +13,7 @@ from octavo.documents.html import clean_address
 from octavo.documents.inline import trim_runs
 
 MAX_JSON_DEPTH = 40
-"""Maximum nesting. Deeper content is read as plain text."""
+"""Maximum nesting of JSON nodes. Deeper content is read as plain text."""
 
 _MARKS = {
     "bold": "bold",

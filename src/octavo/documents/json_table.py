@@ -42,8 +42,8 @@ class JsonTable:
         ):
             if given := as_text(self._view.get(name)):
                 self._roles[given] = role
-        shown = [as_text(name) for name in self._view.get("columns") or () if isinstance(name, str)]
-        known = [name for name in shown if name in self._definition]
+        visible = [as_text(name) for name in self._view.get("columns") or () if isinstance(name, str)]
+        known = [name for name in visible if name in self._definition]
         self._shown = set(known)
         self._names = list(dict.fromkeys([*known, *self._definition]))
 

@@ -88,9 +88,9 @@ def _value(value: Any) -> str:
         return f"{value:g}" if float(f"{value:g}") == value else str(value)
     if isinstance(value, (tuple, list)):
         return ",".join(map(_value, value))
-    said = str(value).replace("\\", "\\\\").replace("&", "&amp;").replace('"', "&quot;")
-    said = said.replace("\n", _LINE_FEED)
-    return said.replace("\u201c", "&ldquo;").replace("\u201d", "&rdquo;").replace("%}", "%&#125;")
+    text = str(value).replace("\\", "\\\\").replace("&", "&amp;").replace('"', "&quot;")
+    text = text.replace("\n", _LINE_FEED)
+    return text.replace("\u201c", "&ldquo;").replace("\u201d", "&rdquo;").replace("%}", "%&#125;")
 
 
 def _arguments(attrs: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
@@ -184,19 +184,19 @@ def _code_span(text: str) -> str:
     return f"{ticks} {text} {ticks}" if has_tick_edge and text.strip() else f"{ticks}{text}{ticks}"
 
 
-def _with_marks(run: Run, shown: str, before: str, after: str, excluded: frozenset[str] = frozenset()) -> str:
+def _with_marks(run: Run, markdown: str, before: str, after: str, excluded: frozenset[str] = frozenset()) -> str:
     """Return text in its marks, with white space at either end outside of the marks."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
-        return shown
-    words = shown.strip()
+        return markdown
+    words = markdown.strip()
     if not words:
-        return shown
-    head, tail = shown[: len(shown) - len(shown.lstrip())], shown[len(shown.rstrip()) :]
-    said = run.text.strip() if run.kind in ("text", "code") else "a"
+        return markdown
+    head, tail = markdown[: len(markdown) - len(markdown.lstrip())], markdown[len(markdown.rstrip()) :]
+    words_only = run.text.strip() if run.kind in ("text", "code") else "a"
     is_first = not (head or before[-1:]) or (head or before)[-1:] in " \n(["
     is_last = not (tail or after) or (tail or after)[:1] in " \n).,;:!?]"
-    is_simple = is_first and is_last and not {said[:1], said[-1:]} & set("*_~\\")
+    is_simple = is_first and is_last and not {words_only[:1], words_only[-1:]} & set("*_~\\")
     for mark in ("italic", "bold", "strike"):
         if mark in marks:
             sign, tag = _SIGNS[mark]
@@ -220,39 +220,39 @@ def _html(runs: Iterable[Run]) -> str:
     for link, group in groupby(runs, key=_link_of):
         inside = ""
         for run in group:
-            shown = "<br>" if run.kind == "break" else _html_run(run)
+            html = "<br>" if run.kind == "break" else _html_run(run)
             for mark, (_, tag) in _SIGNS.items():
                 if mark in run.marks:
-                    shown = f"<{tag}>{shown}</{tag}>"
-            inside += _html_marks(run, shown, run.marks)
+                    html = f"<{tag}>{html}</{tag}>"
+            inside += _html_marks(run, html, run.marks)
         found += inside if link is None else f'<a href="{escape(link)}">{inside}</a>'
     return found
 
 
 def _html_run(run: Run) -> str:
-    attrs, said = run.attrs, escape(run.text, quote=False)
+    attrs, text = run.attrs, escape(run.text, quote=False)
     match run.kind:
         case "text":
-            return said.replace("\n", "<br>")
+            return text.replace("\n", "<br>")
         case "code":
-            return f"<code>{said}</code>"
+            return f"<code>{text}</code>"
         case "math":
-            return f"$${said}$$"
+            return f"$${text}$$"
         case "icon":
             return f'<i class="fa-{escape(str(attrs.get("name", "")))}"></i>'
         case "emoji":
             code = escape(str(attrs.get("code", "")))
-            return f'<span data-gb-custom-inline data-tag="emoji" data-code="{code}"></span>' if code else said
+            return f'<span data-gb-custom-inline data-tag="emoji" data-code="{code}"></span>' if code else text
         case "expression":
-            return f'<code class="expression">{said}</code>'
+            return f'<code class="expression">{text}</code>'
         case "mention":
-            return f"<a data-mention{_html_attributes({'href': run.link})}>{said}</a>"
+            return f"<a data-mention{_html_attributes({'href': run.link})}>{text}</a>"
         case "image":
             return _picture(attrs, run.text)
         case "footnote" if attrs.get("inline"):
-            return f'<a data-footnote-ref href="#user-content-fn-{escape(str(attrs.get("label", "")))}">{said}</a>'
+            return f'<a data-footnote-ref href="#user-content-fn-{escape(str(attrs.get("label", "")))}">{text}</a>'
         case "footnote":
-            return f"<sup>{said}</sup>"
+            return f"<sup>{text}</sup>"
         case "button":
             given = {
                 "href": run.link,
@@ -263,13 +263,13 @@ def _html_run(run: Run) -> str:
                 "disabled": attrs.get("disabled") or None,
             }
             tag = "a" if run.link is not None else "button"
-            return f"<{tag}{_html_attributes(given)}>{said}</{tag}>"
-    return said
+            return f"<{tag}{_html_attributes(given)}>{text}</{tag}>"
+    return text
 
 
 def _html_attributes(given: Mapping[str, Any]) -> str:
-    made = ((name, value) for name, value in given.items() if value is not None and value is not False)
-    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in made)
+    attributes = ((name, value) for name, value in given.items() if value is not None and value is not False)
+    return "".join(f" {name}" if value is True else f' {name}="{escape(str(value))}"' for name, value in attributes)
 
 
 def _picture(attrs: Mapping[str, Any], alt: str) -> str:
@@ -287,12 +287,12 @@ def _picture(attrs: Mapping[str, Any], alt: str) -> str:
 def _list(block: Block, variant_number: int) -> str:
     attrs, is_tight = block.attrs, block.attrs.get("tight", True)
     start = int(attrs.get("start", 1))
-    said = []
+    items = []
     for number, item in enumerate(block.children, start):
         sign = f"{number}{'.)'[variant_number]} " if attrs.get("ordered") else f"{'-*'[variant_number]} "
         box = f"[{'x' if item.attrs.get('checked') else ' '}] " if item.kind == "task" else ""
-        said.append(_item(item, sign, box, bool(is_tight)))
-    return ("\n" if is_tight else "\n\n").join(said)
+        items.append(_item(item, sign, box, bool(is_tight)))
+    return ("\n" if is_tight else "\n\n").join(items)
 
 
 def _item(item: Block, sign: str, box: str, is_tight: bool) -> str:
@@ -349,11 +349,11 @@ def _html_code(block: Block, language: str) -> str:
     highlighted = set(attrs.get("highlighted", ()))
     lines = []
     for number, line in enumerate(block.text.split("\n")):
-        said = escape(line, quote=False)
+        html = escape(line, quote=False)
         for place, label in enumerate(label for at, label in attrs.get("notes", ()) if at == number):
             opening = f'<a data-footnote-ref href="#user-content-fn-{escape(label)}">'
-            said = f"{opening}{said}</a>" if not place else f"{said}{opening}</a>"
-        lines.append(f"<strong>{said}</strong>" if number in highlighted else said)
+            html = f"{opening}{html}</a>" if not place else f"{html}{opening}</a>"
+        lines.append(f"<strong>{html}</strong>" if number in highlighted else html)
     code = f'<code class="lang-{language}">' if language else "<code>"
     text = "\n".join(lines)
     return f"<pre{_html_attributes(given)}>{code}{text}</code></pre>"

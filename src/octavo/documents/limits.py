@@ -57,7 +57,7 @@ def count_parts(tokens: Iterable[Token]) -> int:
 
 
 def has_too_many_marks(words: str) -> bool:
-    """Return whether a paragraph has more marks than are read."""
+    """Return whether a paragraph has so many formatting marks that it is shown as source."""
     return len(words) > MAX_MARKS and next(islice(_MARK.finditer(words), MAX_MARKS, None), None) is not None
 
 

@@ -15,7 +15,7 @@ from octavo.api.safety import address
 from octavo.documents.blocks import Block, Document, Run, TableColumn
 
 SCHEMES = frozenset({"http", "https", "mailto"})
-"""Schemes of links that may be opened."""
+"""URL schemes of links that Octavo opens."""
 
 APP_HOSTS = frozenset({"app.gitbook.com"})
 """Hosts whose URLs name spaces and pages of the platform."""
@@ -71,7 +71,7 @@ class LinkTargets:
 
 @dataclass(frozen=True, slots=True)
 class ToPage:
-    """A page of this space, by id."""
+    """A link to a page of the same space, by the id of the page."""
 
     page: str
     anchor: str | None = None
@@ -79,14 +79,14 @@ class ToPage:
 
 @dataclass(frozen=True, slots=True)
 class ToAnchor:
-    """A heading of the same page. Without an anchor, the top of the page."""
+    """A link to a heading of the same page. With an empty anchor, to the top of the page."""
 
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToSpace:
-    """A page of another space, by path or id. Without a page, the home page of the space."""
+    """A link to a page of another space, by path or id. Without a page, to the home page of the space."""
 
     space: str
     page: str | None = None
@@ -95,7 +95,7 @@ class ToSpace:
 
 @dataclass(frozen=True, slots=True)
 class ToChangeRequest:
-    """A change request, by number."""
+    """A link to a change request, by its number."""
 
     space: str
     number: int
@@ -113,21 +113,21 @@ class ToFile:
 
 @dataclass(frozen=True, slots=True)
 class ToReusableContent:
-    """Reusable content, by the path of its file."""
+    """A link to reusable content, by the path of its file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToCollection:
-    """A collection of spaces, by id."""
+    """A link to a collection of spaces, by its id."""
 
     collection: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToSite:
-    """A site, by id."""
+    """A link to a site, by its id."""
 
     site: str
     organization: str | None = None
@@ -135,14 +135,14 @@ class ToSite:
 
 @dataclass(frozen=True, slots=True)
 class ToUser:
-    """A user, by id."""
+    """A link to a user, by the id of the user."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToUrl:
-    """A URL outside the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
+    """A link out of the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
 
     url: str
     host: str
@@ -151,7 +151,7 @@ class ToUrl:
 
 @dataclass(frozen=True, slots=True)
 class BlockedScheme:
-    """A URL with a scheme that is never opened."""
+    """A link with a scheme that is never opened."""
 
     href: str
     scheme: str
@@ -419,10 +419,10 @@ def punycode_warning(host: str) -> str:
     if "xn--" not in host:
         return ""
     try:
-        shown = host.encode("ascii").decode("idna")
+        decoded = host.encode("ascii").decode("idna")
     except ValueError:
         return ""
-    return f"This host name is spelled {shown}. Letters from other scripts can make it look like another name."
+    return f"This host name is spelled {decoded}. Letters from other scripts can make it look like another name."
 
 
 _URL_ATTRIBUTES = {
@@ -433,7 +433,7 @@ _URL_ATTRIBUTES = {
     "card": ("target", "cover", "cover_dark"),
     "openapi": ("src",),
 }
-"""Attributes of blocks that are URLs."""
+"""Names of the attributes that contain URLs, by kind of block."""
 
 _FALLBACK_KINDS = {"content-ref", "openapi"}
 """Kinds of blocks whose text is only shown if the block itself cannot be shown."""

@@ -79,7 +79,7 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Specification:
-    """A specification. If it could not be read, `trouble` is the error message."""
+    """A specification. If it could not be read, `error` is the error message."""
 
     spec: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
@@ -302,7 +302,7 @@ def _path_pattern(path: Any) -> str:
 Json = dict[str, Any]
 
 MAX_LENGTH = 4 << 20
-"""Maximum number of characters of a specification."""
+"""Maximum number of characters of an OpenAPI specification."""
 MAX_VALUES = 400_000
 MAX_DEPTH = 100
 

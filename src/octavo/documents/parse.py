@@ -37,7 +37,7 @@ class IncrementalParse:
     """A page that is parsed block by block. A finished block never changes."""
 
     def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
-        """Parse about `slice_length` characters in each step."""
+        """Prepare to parse `markdown` in steps of about `slice_length` characters."""
         self.source = ""
         """The source, safe to show. Available before the first block."""
         self._markdown = markdown
@@ -124,12 +124,12 @@ class IncrementalParse:
             end = len(source)
             while source[end - 1] == "\n":
                 end -= 1
-            rest = source[_line_start(source, first) : end]
+            source_rest = source[_line_start(source, first) : end]
             diagnostics.append(
                 Diagnostic(first, "The rest of the page is too large to format, so it is shown as source.")
             )
             attrs = {"language": "markdown", "source": True}
-            unfinished = [*unfinished, DraftBlock("code", attrs, text=rest, first=first, last=last)]
+            unfinished = [*unfinished, DraftBlock("code", attrs, text=source_rest, first=first, last=last)]
         yield self._finalizer.finalize(unfinished)
 
     def _unread_front_matter(self, reason: str) -> DraftBlock:

@@ -1,4 +1,4 @@
-"""Compares two sequences in bounded time."""
+"""Compares two sequences of any items, in bounded time. Used for lines, words and blocks."""
 
 from __future__ import annotations
 

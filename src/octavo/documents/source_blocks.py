@@ -44,7 +44,7 @@ class SourceBlock:
     `tag` (a tag without content) or `literal` (anything else: HTML, formulas, rules)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
-    """None for a block that is never divided."""
+    """The child blocks. None for a kind of block that is never divided."""
     space_before_children: str = ""
     space_after_children: str = ""
     tail: str = ""
@@ -79,7 +79,7 @@ class SourceBlock:
 
     @cached_property
     def head_key(self) -> str:
-        """The normalized text of the head."""
+        """The head of the block, normalized for comparisons."""
         if self.kind == "row" and not is_html(self.head):
             head = "|".join(" ".join(cell.split()) for cell in cells(self.head))
         elif self.kind in ("line", "literal", "code", "front", "field"):

@@ -35,7 +35,7 @@ def read_page(text: str) -> SourceBlock:
 
 
 class _Reader:
-    """Reads lines, which include their line breaks."""
+    """Reads the lines of a page, which include their line breaks, into source blocks."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines

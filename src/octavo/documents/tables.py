@@ -121,23 +121,23 @@ class HtmlTable:
             elif piece.text.strip():
                 self._add_outside_text(piece.text)
         elif element.name == "table":
-            self._depth += -1 if element.closing else 1
+            self._depth += -1 if element.is_closing else 1
             if self._table is None:
                 self._table = element
-            elif self._cell and not element.closing:
+            elif self._cell and not element.is_closing:
                 self._cell.builder.line_break()
         elif self._depth > 1 and self._cell:
             self._read_nested(element)
         elif element.name in ("thead", "tbody", "tfoot"):
-            self._in_head = element.name == "thead" and not element.closing
+            self._in_head = element.name == "thead" and not element.is_closing
         elif element.name == "tr":
             self._cell = None
-            if not element.closing:
+            if not element.is_closing:
                 self._rows.append([])
                 self._head_rows += self._in_head
         elif element.name in ("td", "th"):
             self._begin_cell(element, line)
-        elif element.name == "option" and self._cell and not element.closing:
+        elif element.name == "option" and self._cell and not element.is_closing:
             options = self._options.setdefault(len(self._rows[-1]) - 1, {})
             options[element.attrs.get("value", "")] = element.attrs.get("label", "")
         elif self._cell:
@@ -147,7 +147,7 @@ class HtmlTable:
 
     def _begin_cell(self, element: Element, line: int) -> None:
         self._cell = None
-        if not element.closing:
+        if not element.is_closing:
             self._cell = _Cell(element, line, line + 1)
             if not self._rows:
                 self._rows.append([])
@@ -159,9 +159,9 @@ class HtmlTable:
             return
         if element.name not in ("tr", "td", "th"):
             self._cell.builder.element(element)
-        elif not element.closing and element.name == "tr":
+        elif not element.is_closing and element.name == "tr":
             self._cell.builder.line_break()
-        elif not element.closing:
+        elif not element.is_closing:
             self._cell.builder.text(" | ")
 
     def _add_outside_text(self, text: str) -> None:

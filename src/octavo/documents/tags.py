@@ -16,7 +16,7 @@ from octavo.api.safety import text as safe
 from octavo.documents.blocks import NO_ATTRS
 
 MAX_TAG_LENGTH = 20_000
-"""Maximum length of a tag in characters."""
+"""Maximum length of a platform tag in characters."""
 
 _NAME = re.compile(r"\{%-?[ \t\n]*(@?[A-Za-z][\w@./:-]*)")
 _KEY = re.compile(r"[A-Za-z_@:][\w:.-]*")
@@ -61,7 +61,7 @@ class TagScanner:
         self._tags: dict[int, Tag | None] = {}
         self._scan_budget = 8 * len(source) + 20 * MAX_TAG_LENGTH
 
-    def at(self, position: int) -> Tag | None:
+    def tag_at(self, position: int) -> Tag | None:
         """Return the tag that begins at `position`. None if there is none."""
         if position not in self._tags:
             self._tags[position] = self._scan(position)

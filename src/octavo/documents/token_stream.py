@@ -52,7 +52,7 @@ class ClosedTags:
         return id(tag) in self._closed
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Read the tags in the next tokens."""
+        """Record the tags in the next tokens of the source."""
         for index, token in enumerate(tokens, self._count):
             for each in token.children or () if token.type == "inline" else (token,):
                 if each.type == "platform_tag":
@@ -128,18 +128,18 @@ class _Window:
         if self.line_visits < 0:
             raise BlockTooLarge
 
-    def at(self, position: int) -> Tag | None:
-        """Return the tag at `position`, like `TagScanner.at`, with positions in the window."""
-        tag = self.tags.at(self.start + position)
+    def tag_at(self, position: int) -> Tag | None:
+        """Return the tag at `position`, like `TagScanner.tag_at`, with positions in the window."""
+        tag = self.tags.tag_at(self.start + position)
         return None if tag is None else tag._replace(end=self._to_window(tag.end))
 
-    def after(self, text: str, position: int) -> int:
-        """Return the next position of `text`, like `TextFinder.after`, with positions in the window."""
-        return self._to_window_end(self.finder.after(text, self.start + position))
+    def find_after(self, text: str, position: int) -> int:
+        """Return the next position of `text`, like `TextFinder.find_after`, with positions in the window."""
+        return self._to_window_end(self.finder.find_after(text, self.start + position))
 
-    def end_of(self, name: str, start: int) -> tuple[int, int]:
-        """Return the end positions of an element, like `TextFinder.end_of`, with positions in the window."""
-        inner, outer = self.finder.end_of(name, self.start + start)
+    def element_end(self, name: str, start: int) -> tuple[int, int]:
+        """Return the end positions of an element, like `TextFinder.element_end`, with positions in the window."""
+        inner, outer = self.finder.element_end(name, self.start + start)
         return self._to_window_end(inner), self._to_window_end(outer)
 
     def _to_window_end(self, place: int) -> int:
@@ -164,7 +164,7 @@ class _InlineState(StateInline):
     """An inline parser with better support for Chinese, Japanese and Korean."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
-        """Return what the marks at `start` can do."""
+        """Return whether the marks at `start` can open and close a format."""
         scanned = super().scanDelims(start, canSplitWord)
         if not canSplitWord or (scanned.can_open and scanned.can_close):
             return scanned

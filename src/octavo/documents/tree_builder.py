@@ -38,7 +38,7 @@ class Builder:
         self._lines = (0, 1)
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Add the tokens of a top-level block. `closed_tags` must already know the tags in it."""
+        """Add the tokens of a top-level block. The tags in it must already be recorded as closed or open."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
@@ -114,10 +114,10 @@ class Builder:
 
     def _code(self, token: Token) -> None:
         info = token.info.strip()
-        language, _, rest = info.partition(" ")
+        language, _, options = info.partition(" ")
         attrs: dict[str, Any] = {"language": language}
-        if 'title="' in rest:
-            attrs["title"] = rest.split('title="', 1)[1].partition('"')[0]
+        if 'title="' in options:
+            attrs["title"] = options.split('title="', 1)[1].partition('"')[0]
         if token.meta.get("source"):
             attrs = {"language": "markdown", "source": True}
         if language == "math":

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 MAX_LENGTH = 1 << 20
-"""Maximum number of characters of a text."""
+"""Maximum number of characters of a YAML text."""
 MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING_HINT = 2000
@@ -37,7 +37,7 @@ class YamlValue:
     """A value with its position in the text."""
 
     line: int
-    """The first line, counted from 1."""
+    """The first line of the value, counted from 1."""
     value: Any
     """The value as JSON."""
     column: int = 0
@@ -45,9 +45,9 @@ class YamlValue:
     text: str | None = None
     """The source of a scalar, so that `007` is preserved. None for lists and objects."""
     parts: Mapping[str, YamlValue] = field(default_factory=dict)
-    """The values of an object, by name."""
+    """The values in an object, by name. Empty for other values."""
     items: tuple[YamlValue, ...] = ()
-    """The values of a list."""
+    """The values in a list. Empty for other values."""
 
 
 def parse_yaml(text: str) -> YamlValue | None:

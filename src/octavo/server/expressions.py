@@ -117,7 +117,7 @@ def _condition_tags(text: str, scanner: TagScanner, code: Sequence[tuple[int, in
         while index < len(code) and code[index][1] <= match.start():
             index += 1
         is_code = index < len(code) and code[index][0] <= match.start()
-        tag = None if is_code else scanner.at(match.start())
+        tag = None if is_code else scanner.tag_at(match.start())
         if tag is not None and tag.name in ("if", "else", "elseif", "elif", "endif"):
             yield match.start(), tag
 

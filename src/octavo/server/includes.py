@@ -39,7 +39,7 @@ def expand_includes(store: Store, text: str, page: Json, revision: Json) -> str:
 def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]) -> str:
     scanner, out, position = TagScanner(text), [], 0
     for start in _include_positions(text):
-        tag = scanner.at(start)
+        tag = scanner.tag_at(start)
         if tag is None:
             continue
         named = (*tag.words, *(tag.arguments[key] for key in ("src", "file", "url") if key in tag.arguments))
@@ -87,7 +87,7 @@ def _include_positions(text: str) -> tuple[int, ...]:
             continue
         first, last = starts[block.lines[0]], starts[block.lines[1]] if block.lines[1] < len(starts) else len(text)
         for match in re.finditer(r"\{%", text[first:last]):
-            tag = scanner.at(first + match.start())
+            tag = scanner.tag_at(first + match.start())
             if tag is not None and tag.name == "include":
                 positions.append(first + match.start())
     return tuple(sorted(dict.fromkeys(positions)))

@@ -393,7 +393,7 @@ async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_i
         app.preview = preview
         composer = await app.write("> quoted\n" * 2000)
         await pilot.pause()
-        with Calls(WrappedRows.wrap, keep_quoted_lines) as looked:
+        with Calls(WrappedRows.wrap_positions, keep_quoted_lines) as looked:
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")

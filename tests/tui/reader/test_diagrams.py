@@ -125,11 +125,11 @@ async def test_a_diagram_without_end_is_ended_and_its_source_stays(monkeypatch: 
 
 async def test_memory_and_output_are_bounded() -> None:
     given = json.dumps({"source": WIDE, "ascii": False}).encode()
-    small = await child_programs.ask("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
+    small = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
     assert small.output == b""
-    assert not small.late
-    short = await child_programs.ask("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
-    assert short.late
+    assert not small.exceeded
+    short = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
+    assert short.exceeded
     assert len(short.output) == 500
 
 

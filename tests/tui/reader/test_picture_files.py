@@ -15,7 +15,7 @@ from PIL import Image
 from octavo.documents.parse import parse
 from octavo.tui.reader.picture_files import read_answer, small
 from octavo.tui.render.half_block_pictures import page_images, render_half_blocks
-from octavo.tui.terminal.scaled_picture import ScaledPicture
+from octavo.tui.terminal.graphics import ScaledPicture
 
 GROUND = (20, 22, 27)
 needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")

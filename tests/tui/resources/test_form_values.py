@@ -16,7 +16,7 @@ from octavo.api import openapi
 from octavo.api.operation import SPECS, Model, Operation, Tagged, load
 from octavo.api.places import SiteRef
 from octavo.api.text import Colour, Id, Secret, WebAddress
-from octavo.api.wire import encode, in_path
+from octavo.api.wire import encode, path_fields
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.resources.form_fields import FormField, fields_of, words_of
@@ -52,7 +52,7 @@ def known(kind: type[Operation[Any]]) -> dict[str, Any]:
     place = (
         {"at": spec.places[0].model_validate(dict.fromkeys(spec.places[0].model_fields, "x1"))} if spec.places else {}
     )
-    return {**place, **dict.fromkeys(in_path(spec), "x1")}
+    return {**place, **dict.fromkeys(path_fields(spec), "x1")}
 
 
 def asked(kind: type[Operation[Any]]) -> tuple[FormField, ...]:
@@ -172,7 +172,7 @@ IN_PATH = {
     (field.name, field.kind, field.form): pytest.param(kind, field, id=f"{field.name}-{SPECS[kind].name}")
     for kind, spec in load().items()
     for field in fields_of(kind)
-    if field.name in in_path(spec)
+    if field.name in path_fields(spec)
 }
 """One of each sort of what stands in an address, which a form asks for where it is not known."""
 

@@ -32,7 +32,7 @@ class PredictedConflict:
     name: str
     """A readable name: a title, or the name of a file."""
     text: str = ""
-    """The merged text of a suggested paragraph."""
+    """For a suggested paragraph, the merged text. Empty for other conflicts."""
 
 
 @dataclass(frozen=True)

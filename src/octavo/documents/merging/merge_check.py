@@ -52,7 +52,7 @@ def _count_runs(sentences: Mapping[Run, int]) -> Counter[Run]:
 
 
 def runs_of(blocks: Iterable[SourceBlock]) -> Iterator[Run]:
-    """Yield the runs of words in blocks."""
+    """Yield the runs of five words, as `Run` defines them, in blocks."""
     return (run for sentence in _sentences(blocks) for run in _runs(sentence))
 
 

@@ -25,7 +25,7 @@ class Choice:
 
     kind: ChoiceKind
     text: str = ""
-    """The text for the kind `own`."""
+    """The user's own text, if the kind is `own`."""
 
 
 @dataclass(eq=False)
@@ -214,13 +214,15 @@ class _Assembler:
             text = content.text(self._choice(content) or self._side)
             return None if text is None else [Fragment(text, content)]
         children = [(each, self.fragments(each), gap) for each, gap in without_moved_places(content.pieces)]
-        kept = [(fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None]
-        if content.kind == "list" and children and not kept:
+        remaining = [
+            (fragments, gap, self._is_marked(each)) for each, fragments, gap in children if fragments is not None
+        ]
+        if content.kind == "list" and children and not remaining:
             return None
         if content.is_numbered:
-            _renumber([fragments for fragments, _, _ in kept])
+            _renumber([fragments for fragments, _, _ in remaining])
         head = self.fragments(content.head) or []
-        gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in kept]))
+        gaps = iter(self._gaps(content, [(gap, is_marked) for _, gap, is_marked in remaining]))
         result = [*head, Fragment(next(gaps))]
         for each, fragments, _ in children:
             if fragments is None:
@@ -229,15 +231,15 @@ class _Assembler:
                 result += [*fragments, Fragment(next(gaps))]
         return [*result, Fragment(content.tail)]
 
-    def _gaps(self, block: MergedBlock, kept: list[tuple[str, bool]]) -> Iterator[str]:
+    def _gaps(self, block: MergedBlock, children: list[tuple[str, bool]]) -> Iterator[str]:
         """Yield the white space before the first child and after each child, with blank lines around conflict markers."""
-        if not kept:
+        if not children:
             yield block.space_before_children if block.tail else ""
             return
-        inner = (gap for gap, _ in kept[:-1])
+        inner = (gap for gap, _ in children[:-1])
         for number, gap in enumerate([block.space_before_children, *inner, block.space_after_children]):
-            is_inner = (number > 0 or bool(block.head)) and (number < len(kept) or bool(block.tail))
-            is_by_markers = any(is_marked for _, is_marked in kept[max(0, number - 1) : number + 1])
+            is_inner = (number > 0 or bool(block.head)) and (number < len(children) or bool(block.tail))
+            is_by_markers = any(is_marked for _, is_marked in children[max(0, number - 1) : number + 1])
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:

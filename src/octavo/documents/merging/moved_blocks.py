@@ -24,7 +24,7 @@ _PAIR_LIMIT = 4000
 """Maximum number of pairs of blocks to compare in search of moves."""
 
 _Changes: TypeAlias = dict[SourceBlock, list[SourceBlock]]
-"""The replacements of each replaced block."""
+"""The blocks that replace each changed block of a tree."""
 
 
 class _Addition(NamedTuple):
@@ -36,15 +36,15 @@ class _Addition(NamedTuple):
 
 
 class _Counterparts:
-    """The counterparts of base blocks on one side."""
+    """Maps the blocks of the base to their counterparts on one side."""
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
-        """The version on this side for each block that stays in place, edited or not."""
+        """The version on this side for each base block that stays in place, edited or not."""
         self.divided: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """The blocks that replaced a block, if there are several, or one of another kind."""
+        """The blocks that replaced a base block, if it was split or turned into another kind."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
-        """The version on this side for each moved block."""
+        """The version on this side for each base block that was moved."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
         """Blocks of the base and of this side that are in the same place and share words, so neither was moved."""

@@ -125,7 +125,7 @@ class _PageMerge:
         self._main, self._request, self._moved = main, request, moved
 
     def merge_page(self, base: SourceBlock, is_joined: _IsJoined | None = None) -> MergedPage:
-        """Merge the page. See `_merge_siblings` for `is_joined`."""
+        """Return the merged page. See `_merge_siblings` for `is_joined`."""
         root = self._merge_children(Versions(base, self._main, self._request), NO_CONTEXT, is_joined)
         _join_conflicts_of_moved_text(root)
         return MergedPage(root)
@@ -269,12 +269,12 @@ class _PageMerge:
         if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
-        kept = [(text, blocks) for text, blocks in groups if text is not None]
-        if not region.base and len(kept) == 2 and region.main[0].level and not new[0].level:
-            kept.reverse()  # After main's new section, a paragraph would become part of it.
-        is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), kept, strict=False))
-        gap = "\n" if is_one_list else usual_gap(kept[0][1][-1])  # A blank line would add space between all items.
-        return gap.join(text for text, _ in kept) if kept else None
+        remaining = [(text, blocks) for text, blocks in groups if text is not None]
+        if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
+            remaining.reverse()  # After main's new section, a paragraph would become part of it.
+        is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), remaining, strict=False))
+        gap = "\n" if is_one_list else usual_gap(remaining[0][1][-1])  # A blank line would add space between all items.
+        return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
         """Return the text of blocks of one side, with that side of every conflict in them. None if no text is left."""
@@ -357,10 +357,10 @@ class _PageMerge:
             texts = table.map(lambda each: each.source)
             return Conflict("columns", *texts, both=f"{texts.main}\n\n{texts.request}")
         head = leaf_merge.merge_table_head(aligned.map(lambda each: each.head))
-        shown = head if isinstance(head, str) else head.main or ""
-        between = "" if is_html(shown) else "\n"
+        head_text = head if isinstance(head, str) else head.main or ""
+        between = "" if is_html(head_text) else "\n"
         tail = table.map(lambda each: each.tail).preferred
-        pieces = self._merge_siblings(aligned.map(_children), (shown + between, tail))
+        pieces = self._merge_siblings(aligned.map(_children), (head_text + between, tail))
         before = table.map(lambda each: each.space_before_children).preferred or between
         return MergedBlock("table", head, before if pieces or tail else "", pieces, "", tail)
 

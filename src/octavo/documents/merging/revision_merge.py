@@ -214,13 +214,13 @@ def merge_revisions(base: Json, main: Json, proposed: Json, name: str, texts: Te
     sides = [TreeVersion.of(each["pages"]) for each in (base, main, proposed)]
     result_order = merge_page_order(*sides, edited=_is_edited)
     merger.conflicts += [RevisionConflict(kind, page) for kind, page in result_order.conflicts]
-    held = {
+    content = {
         "pages": merger.pages(result_order, *(side.nodes for side in sides)),
         "files": merger.items(*(each["files"] for each in (base, main, proposed))),
         "reusableContents": merger.items(*(each["reusableContents"] for each in (base, main, proposed))),
         "variables": merger.fields("variable", "", *(each["variables"] for each in (base, main, proposed)))[0],
     }
-    return RevisionMerge(held, tuple(dict.fromkeys(merger.conflicts)), tuple(merger.suggestions))
+    return RevisionMerge(content, tuple(dict.fromkeys(merger.conflicts)), tuple(merger.suggestions))
 
 
 def has_same_content(one: Json, other: Json) -> bool:

@@ -1,4 +1,4 @@
-"""Every place with keys: what the user's key map may change, and the tables of the help topic “keys”."""
+"""All screens and widgets with commands, for the key map of the settings and for the help topic “keys”."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from textual.dom import DOMNode
 
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.app.unsaved_texts import UnsavedTexts
+from octavo.tui.app.unsaved_drafts import UnsavedDrafts
 from octavo.tui.comments.all_threads import CommentsScreen
 from octavo.tui.comments.composer import Composer
 from octavo.tui.comments.offers import Offers
@@ -61,7 +61,7 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     CommentsScreen,
     ChangesScreen,
     MergeSeveralDialog,
-    UnsavedTexts,
+    UnsavedDrafts,
     ChangeRequestScreen,
     DiffView,
     ConflictsScreen,
@@ -83,4 +83,4 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     HelpScreen,
     SignInScreen,
 )
-"""Beside the app itself, in the order a reader meets them."""
+"""Classes with commands besides the app, in the order of the help topic."""

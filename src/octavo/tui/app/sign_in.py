@@ -1,4 +1,4 @@
-"""The first screen without an account: paste a key, try the demo, or open a folder."""
+"""The sign-in screen, which is the first screen without an account."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _CREATED_AT = "app.gitbook.com/account/developer"
-"""Where GitBook creates personal access tokens."""
+"""Page on which GitBook creates personal access tokens."""
 _GITBOOK = "api.gitbook.com"
 
 SIGN_IN: Commands[SignInScreen] = Commands(
@@ -40,7 +40,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
                 is_available=lambda _, view: bool(view.shell.sign_in_methods.before),
                 title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
-        # Where letters are typed there is no `?`.
+        # An input needs `?` as a character.
         Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
     ),
     find=lambda view: view,
@@ -48,7 +48,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 
 
 class SignInScreen(HasCommands, Screen[None]):
-    """One field, three ways in. Facts fill in as the server answers."""
+    """The screen where you paste an API key, try the demo, or open a folder."""
 
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"
@@ -67,7 +67,7 @@ class SignInScreen(HasCommands, Screen[None]):
         return cast("Shell", self.app)
 
     def go_back(self) -> None:
-        """Show what was on show before."""
+        """Return to the session before this screen."""
         self.shell.background(self._enter(self.shell.sign_in_methods.back))
 
     async def on_event(self, event: Event) -> None:
@@ -81,7 +81,7 @@ class SignInScreen(HasCommands, Screen[None]):
             yield Static("Read, review, and merge documentation in the terminal.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
-                yield Static(self._asks_for(sign_in_methods.host, ""), id="said")
+                yield Static(self._prompt(sign_in_methods.host, ""), id="said")
                 with Horizontal(id="typing"):
                     yield Static("API key  ", id="label")
                     yield (secret := SecretInput(id="key"))
@@ -99,19 +99,20 @@ class SignInScreen(HasCommands, Screen[None]):
         yield KeyBar()
 
     @staticmethod
-    def _asks_for(host: str, keeping: str) -> Content:
+    def _prompt(host: str, storage: str) -> Content:
+        """Return the prompt for an API key. `storage` says where the key will be saved."""
         known_as = f"On GitBook, an API key is called a personal access token. Create one at {_CREATED_AT}."
-        said = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", keeping]
-        return Content(" ".join(filter(None, said)))
+        sentences = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", storage]
+        return Content(" ".join(filter(None, sentences)))
 
-    async def _say_where_kept(self) -> None:
+    async def _show_storage(self) -> None:
         sign_in_methods = self.shell.sign_in_methods
-        said = self._asks_for(sign_in_methods.host, await sign_in_methods.keeping())
+        prompt = self._prompt(sign_in_methods.host, await sign_in_methods.keeping())
         for each in self.query("#said").results(Static):
-            each.update(said)
+            each.update(prompt)
 
     def on_mount(self) -> None:
-        self.run_worker(self._say_where_kept())
+        self.run_worker(self._show_storage())
         if self.shell.sign_in_methods.greeting:
             self._say(("care", self.shell.sign_in_methods.greeting))
         self.query_one("#start", TextButton).display = False
@@ -151,17 +152,17 @@ class SignInScreen(HasCommands, Screen[None]):
         self.try_demo()
 
     def try_demo(self) -> None:
-        """Open the demo library."""
+        """Open the demo."""
         self._say(("asking", "Preparing the demo…"))
         self.shell.background(self._enter(self.shell.sign_in_methods.demo))
 
     @on(TextButton.Pressed, "#open")
     @on(Input.Submitted, "#folder")
-    def _folder_named(self) -> None:
+    def _folder_submitted(self) -> None:
         self.open_folder()
 
     def open_folder(self) -> None:
-        """Show the folder that is named; ask for its name when none is."""
+        """Open the folder in the input. Focus the input if it is empty."""
         field = self.query_one("#folder", PathInput)
         if field.value.strip():
             path = field.value.strip()
@@ -169,9 +170,9 @@ class SignInScreen(HasCommands, Screen[None]):
         else:
             field.focus()
 
-    async def _enter(self, way: Callable[[], Awaitable[Session]]) -> None:
+    async def _enter(self, open_session: Callable[[], Awaitable[Session]]) -> None:
         try:
-            session = await way()
+            session = await open_session()
         except (ApiError, ValueError, OSError) as error:
             self._say(("care", in_words(error)))
             return
@@ -179,7 +180,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def _say(self, *facts: tuple[str, str]) -> None:
         if is_being_removed(self):
-            return  # the app was left meanwhile
+            return
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}
         lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in facts]
         self.query_one("#facts", Static).update(Content("\n").join(lines))

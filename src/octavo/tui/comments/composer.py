@@ -409,13 +409,13 @@ class Composer(Dialog[str | None]):
         if self._folder is None:
             return
         self.keep_now()
-        result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, about=self._about)
+        result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, note=self._about)
         if isinstance(result, Edited):
             self.writing.load_text(self._named.shown(_as_typed(result.text)))
             self.writing.move_cursor(self.writing.document.end)
             self.keep()
         else:
-            self._say(result.said, "$warning")
+            self._say(result.message, "$warning")
 
     def _keep_edited(self, text: str) -> str:
         # Before its file goes: whatever ends us next finds it in one place or the other.

@@ -81,12 +81,14 @@ async def _file(session: Session, place: ContentRef, target: links.ToFile) -> Sp
 async def read(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
     """What a file describes; or why it cannot be read."""
     try:
-        told = await child_programs.ask("read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ)
+        told = await child_programs.run_bounded(
+            "read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ
+        )
     except OSError as failure:
         return Specification(
             error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
         )
-    if told.late or not told.output:
+    if told.exceeded or not told.output:
         return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
     found = await asyncio.to_thread(_put_together, told.output)
     if isinstance(found, str):

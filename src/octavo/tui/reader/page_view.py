@@ -25,7 +25,7 @@ from octavo.tui.reader.streaming_page import PageStream
 from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.terminal.line_filters import FROM_RIGHT
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ class PageView(Reader):
         """Who turns words round, of a page in a script that is written from right to left."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
+        turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
     class RowWanted(Message):

@@ -25,7 +25,7 @@ from octavo.tui.shell.exporting import Export, ask_where
 from octavo.tui.shell.file_facts import format_of, size_in_words
 from octavo.tui.shell.outside import open_outside
 from octavo.tui.terminal import graphics
-from octavo.tui.terminal.scaled_picture import ScaledPicture
+from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
@@ -234,7 +234,7 @@ class PictureScreen(Dialog[None]):
             self._refuse(made.trouble)
         elif paints:
             self.canvas.display = False
-            await room.mount(graphics.painted(made))
+            await room.mount(graphics.picture_widget(made))
         elif (why := self._no_colours()) is not None:
             self.canvas.say(Content(why))
         else:

@@ -21,7 +21,7 @@ from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ThumbnailQuery
 from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
-from octavo.tui.terminal.scaled_picture import ScaledPicture
+from octavo.tui.terminal.graphics import ScaledPicture
 
 PICTURE_BYTES = 15 << 20
 """Bytes of a picture that is shown."""
@@ -104,12 +104,12 @@ async def small(data: bytes, columns: int, rows: int, ground: tuple[int, int, in
         width, height = width * 19 // 20, height * 19 // 20
     asked = json.dumps({"width": width, "height": height, "ground": ground}).encode()
     try:
-        told = await child_programs.ask(
+        told = await child_programs.run_bounded(
             "decode_picture", asked + b"\n" + data, seconds=DECODING, memory=MEMORY, most=_HEAD + 3 * width * height
         )
     except OSError as error:
         return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
-    if told.late:
+    if told.exceeded:
         return ScaledPicture(trouble=f"Could not decode the image within {DECODING:g} s.")
     return read_answer(told.output)
 

@@ -198,7 +198,7 @@ def _first_line(unit: DiffUnit) -> int | None:
             return block.lines[0]
         case ChangedBlock(new=block):
             return block.lines[0]
-        case MovedBlock(new=block, arrives=True):
+        case MovedBlock(new=block, is_arrival=True):
             return block.lines[0]
         case None if unit.kind == "block" and unit.block is not None:
             return unit.block.lines[0]

@@ -248,11 +248,11 @@ def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, ro
             return [_render_container_change(unit, entry, room, styles)]
         case model.AddedBlock(block=block):
             return [SidePair(new=_render_side(context, unit, block, "+", room))]
-        case model.RemovedBlock() | model.MovedBlock(arrives=False) if room.only_new:
+        case model.RemovedBlock() | model.MovedBlock(is_arrival=False) if room.only_new:
             return []
         case model.RemovedBlock(block=block):
             return [SidePair(old=_render_side(context, unit, block, "-", room, is_old_side=True))]
-        case model.MovedBlock(arrives=False):
+        case model.MovedBlock(is_arrival=False):
             to = f"{_move_note('to', unit.added or (entry.new,))}: "
             pieces = truncate([Piece(to + block_summary(entry.old))], room.text_width, styles.glyphs.more)
             return note_sides(["".join(piece.text for piece in pieces)], styles, room, entry.old, ">", is_old_side=True)

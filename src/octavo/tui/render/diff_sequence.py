@@ -139,7 +139,7 @@ def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Re
     """Yield the entries, with blocks that moved together joined."""
     run: list[MovedBlock] = []
     for entry in entries:
-        is_move = isinstance(entry, MovedBlock) and not (entry.arrives and isinstance(entry.parts, ContainerChange))
+        is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
         if run and not (isinstance(entry, MovedBlock) and is_move and _moved_together(run[-1], entry)):
             yield _JointMove(tuple(run))
             run = []
@@ -153,9 +153,9 @@ def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Re
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
     """Return whether two moved blocks were, or are now, close to one another on the other side."""
-    if move.arrives is not following.arrives:
+    if move.is_arrival is not following.is_arrival:
         return False
-    above, below = (move.old, following.old) if move.arrives else (move.new, following.new)
+    above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)
     return 0 <= below.lines[0] - above.lines[1] <= _MOST_LINES_APART
 
 
@@ -299,7 +299,7 @@ class _DiffBuilder:
                     self._add_unchanged(old, new)
                 case (
                     ChangedBlock(parts=ContainerChange() as inside)
-                    | MovedBlock(parts=ContainerChange() as inside, arrives=True)
+                    | MovedBlock(parts=ContainerChange() as inside, is_arrival=True)
                 ):
                     self._add_changed_container(entry, inside)
                 case RestructuredBlocks():
@@ -328,7 +328,7 @@ class _DiffBuilder:
         """Add blocks that moved together: a note at the old place, or the blocks at the new place."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
-        if not first.arrives:
+        if not first.is_arrival:
             self._add(
                 DiffUnit("entry", first.new, None, first, change_number=self._next_number(), removed=olds, added=news)
             )

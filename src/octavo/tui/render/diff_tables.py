@@ -111,7 +111,7 @@ def render_table_change(
         room,
         new,
     )
-    moved = sum(isinstance(entry, model.MovedBlock) and entry.arrives for entry in table.rows)
+    moved = sum(isinstance(entry, model.MovedBlock) and entry.is_arrival for entry in table.rows)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
     return parts + note_sides([text] * bool(moved), styles, room, new)
@@ -135,7 +135,7 @@ def _changed_rows(
                 rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row))
             case model.RemovedBlock(block=row):
                 rows.append(_ChangedRow(_row_cells(row, olds, pairs, styles), None, row, row))
-            case model.MovedBlock(old=row, arrives=False):
+            case model.MovedBlock(old=row, is_arrival=False):
                 faint = [
                     [Piece("".join(p.text for p in cell), styles.muted)]
                     for cell in _row_cells(row, olds, pairs, styles)

@@ -367,11 +367,11 @@ class FormDialog(Dialog[None]):
             name="form",
             suffix=".yaml",
             keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
-            about=about,
+            note=about,
             line=state.fault_line,
         )
         if not isinstance(result, Edited):
-            self._said = result.said
+            self._said = result.message
         elif state.take_yaml(result.text):
             self._said = ""
             for name, row in self._rows.items():

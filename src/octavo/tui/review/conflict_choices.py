@@ -14,7 +14,7 @@ from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
-from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text, forget, read_back
+from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
 from octavo.tui.widgets.wording import plural
 from octavo.tui.writing import target_request
 from octavo.tui.writing.page_drafts import folder
@@ -92,10 +92,10 @@ def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
         return why_not_saved(kept.save_now, mine) if mine != begin else ""
 
     about = FileNote("Conflict resolution", kept.place, app.session.state.namespace)
-    result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
+    result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, note=about)
     if isinstance(result, NotEdited):
         goes_on = _goes_on(result, keep)
-        said = result.sentence if goes_on else result.said
+        said = result.sentence if goes_on else result.message
         app.say(f"{said} The conflict is not resolved yet.{goes_on}", tone="care", seconds=10.0)
         return False
     mine = result.text.strip("\r\n")
@@ -117,7 +117,7 @@ def _goes_on(result: NotEdited, keep: Callable[[str], str]) -> str:
     if isinstance(left, NotEdited) or keep(left.text):
         return ""  # what there is is in the file
     if result.kept is not None:
-        forget(result.kept)
+        delete_file(result.kept)
     return " Press e to continue."
 
 

@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
-from octavo.tui.terminal.textual_internals import tell_scroll_bars, vertical_scroll_bar
+from octavo.tui.terminal.textual_internals import update_scroll_bars, vertical_scroll_bar
 
 
 class _NoCache(FIFOCache[Any, Any]):
@@ -56,7 +56,7 @@ class ScrollWidget(ScrollView):
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
-        tell_scroll_bars(self, size)
+        update_scroll_bars(self, size)
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
 

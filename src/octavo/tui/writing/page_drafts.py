@@ -118,18 +118,18 @@ async def take_over(app: Shell, space: str, page: str) -> None:
     """Make drafts of what editors left behind that nobody waits for any more. Raises NotSaved."""
     from octavo.tui.terminal.external_editor import (  # to know whether there is any takes less
         Edited,
-        about_of,
-        forget,
+        delete_file,
         read_back,
+        read_note,
     )
 
     known = {draft.place for draft in page_drafts(app.session.drafts, space, page)}  # what it began with is taken over
     for path, place in _left(app, space, page):
-        left, about = read_back(path), about_of(path)
+        left, about = read_back(path), read_note(path)
         if isinstance(left, Edited) and not (about and about.why):  # what was not taken then, ! opens again
             if left.text.strip() and (place in known or not await _is_as_it_was(app, place, left.text)):
                 await DialogDraft(app, place.name).save(left.text)
-            forget(path)
+            delete_file(path)
 
 
 def _left(app: Shell, space: str, page: str) -> list[tuple[Path, PagePlace]]:
@@ -154,9 +154,9 @@ def folder(app: Shell) -> Path:
 
 def with_own_end(before: str, after: str) -> str:
     """`after` with the line ends that `before` has, also at its end: editors put one there, or take it away."""
-    from octavo.tui.terminal.external_editor import written_as_before  # lazy: few pages are edited
+    from octavo.tui.terminal.external_editor import with_line_ends_of  # lazy: few pages are edited
 
-    after = written_as_before(before, after)
+    after = with_line_ends_of(before, after)
     if not before.endswith("\n"):
         return after.removesuffix("\n").removesuffix("\r")
     return after if after.endswith("\n") or not after else f"{after}\n"

@@ -208,9 +208,9 @@ class PageEdit:
 
         name = place.file_name(self.app.session)
         about = FileNote(self.title, place.name, self.app.session.state.namespace)
-        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, about=about, line=line)
+        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, note=about, line=line)
         if isinstance(result, NotEdited):
-            self.app.say(result.said, tone="care", seconds=10.0)
+            self.app.say(result.message, tone="care", seconds=10.0)
             self.ended(None)
             return
         mine = Raw(with_own_end(text.text, result.text))

@@ -4,7 +4,7 @@ import pytest
 from rich.segment import Segment
 from textual.color import Color
 
-from octavo.tui.terminal.ascii_twins import TWINS, AsciiTwins
+from octavo.tui.terminal.line_filters import ASCII_SYMBOLS, AsciiSymbols
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ from octavo.tui.terminal.ascii_twins import TWINS, AsciiTwins
         ("Tomás クイック 🌊", "Tomás クイック 🌊"),
     ],
 )
-def test_signs_have_the_twins_of_the_design_and_text_of_people_stays(sign: str, twin: str) -> None:
-    assert AsciiTwins().apply([Segment(sign)], Color(0, 0, 0)) == [Segment(twin)]
+def test_symbols_become_ascii_and_user_text_stays(sign: str, twin: str) -> None:
+    assert AsciiSymbols().apply([Segment(sign)], Color(0, 0, 0)) == [Segment(twin)]
 
 
-def test_every_twin_is_one_cell_of_ascii() -> None:
-    assert all(len(str(twin)) == 1 and str(twin).isascii() for twin in TWINS.values())
+def test_every_replacement_is_one_ascii_character() -> None:
+    assert all(len(str(twin)) == 1 and str(twin).isascii() for twin in ASCII_SYMBOLS.values())

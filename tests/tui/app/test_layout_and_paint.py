@@ -27,7 +27,7 @@ class Seen(Scratch):
     """An app of screens over one another."""
 
 
-async def test_what_changes_below_a_dialog_is_laid_out_and_painted() -> None:
+async def test_change_below_a_dialog_is_painted() -> None:
     app = Seen()
     async with app.run_test(size=(30, 5)) as pilot:
         below, dialog = Shows(), ModalScreen[None]()
@@ -71,7 +71,7 @@ class Keys(Scratch):
         return "Not now." if self.is_dim else None
 
 
-async def test_keys_that_are_others_are_asked_for_once_and_drawn_as_they_were_said_to_be() -> None:
+async def test_changed_key_bar_is_computed_and_drawn_once() -> None:
     app = Keys(bar := Counting())
     async with app.run_test(size=(40, 3)):
         await at_rest(app)
@@ -86,7 +86,7 @@ async def test_keys_that_are_others_are_asked_for_once_and_drawn_as_they_were_sa
         assert bar.drawn - drawn == 1
 
 
-async def test_all_is_laid_out_only_when_something_takes_other_room_and_keys_are_drawn_when_they_are_others() -> None:
+async def test_layout_only_after_size_changes_key_bar_only_after_key_changes() -> None:
     said, bar = ChangingText("what there is"), Counting()
     listed: RowList[int] = RowList(lambda number: Row(text=f"row {number}"), key=lambda number: number)
     app = Keys(said, listed, bar)
@@ -123,7 +123,7 @@ async def room_of(said: Static, app: Scratch) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("kind", [Static, ChangingText])
-async def test_what_takes_other_room_while_all_is_laid_out_for_something_else_has_it(kind: type[Static]) -> None:
+async def test_size_changed_during_another_layout_is_used(kind: type[Static]) -> None:
     app = Scratch(said := kind("one"), Static("below"))
     async with app.run_test(size=(30, 8)):
         await at_rest(app)
@@ -135,7 +135,7 @@ async def test_what_takes_other_room_while_all_is_laid_out_for_something_else_ha
 
 
 @pytest.mark.parametrize("kind", [Static, ChangingText])
-async def test_what_takes_other_room_before_it_is_mounted_has_it(kind: type[Static]) -> None:
+async def test_size_changed_before_mounting_is_used(kind: type[Static]) -> None:
     app = Scratch(Static("above"))
     async with app.run_test(size=(30, 8)):
         await at_rest(app)
@@ -146,7 +146,7 @@ async def test_what_takes_other_room_before_it_is_mounted_has_it(kind: type[Stat
         assert await room_of(said, app) == (3, "above\none\ntwo\nthree\n")
 
 
-async def test_words_put_anew_have_the_room_they_take_when_it_is_as_wide_as_before_them() -> None:
+async def test_new_text_gets_its_height_in_a_width_used_before() -> None:
     app = Scratch(said := ChangingText("some words in two rows, of these"), Static("below"))
     async with app.run_test(size=(20, 8)) as pilot:
         assert (await room_of(said, app))[0] == 2

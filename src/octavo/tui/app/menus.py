@@ -1,7 +1,8 @@
-"""The switcher of organizations: your role and the numbers of open items in each."""
+"""Menus of the app: switch organization, switch demo user, and choose a help topic."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -12,29 +13,46 @@ from octavo.api.places import OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.queries import spaces_of
+from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
+from octavo.help import TOPICS, text_of
+from octavo.tui.reader.note import NoteSheet
+from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
+    from octavo.tui.shell.session import Session
     from octavo.tui.shell.shell import Shell
 
-MOST_ASKED = 50
-"""As many organizations say what waits in them."""
+MOST_COUNTED = 50
+"""Most organizations for which the numbers of open items are loaded."""
+_PERMISSIONS = {
+    "administrator": "do everything",
+    "creator": "create spaces, review, and merge",
+    "reviewer": "edit and review, but not merge",
+    "editor": "edit and comment, but not review",
+    "commenter": "read and comment",
+    "reader": "read",
+    "guest": "read one space only",
+}
+"""Permissions of each demo user, by role."""
 
 
 class OrganizationMenu(Chooser[Organization | None, Organization]):
-    """Choose the organization that is on show. What waits in each is told as it becomes known."""
+    """The menu of organizations, with your role and the numbers of open items in each."""
 
     def __init__(self) -> None:
         super().__init__("Switch organization")
         self._subscriptions = Subscriptions(self)
         self._roles: dict[str, str] = {}
         self._spaces: dict[str, tuple[Space, ...]] = {}
-        """The spaces of each organization that loaded, by its id."""
+        """Spaces by the id of their organization, as far as they are loaded."""
         self._failed: dict[str, str] = {}
-        """Why the spaces of an organization could not be loaded, by its id."""
+        """Reason why the spaces of an organization could not be loaded, by organization id."""
 
     @property
     def shell(self) -> Shell:
@@ -42,7 +60,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
-        for organization in self._known[:MOST_ASKED]:
+        for organization in self._organizations[:MOST_COUNTED]:
             at = OrganizationRef(organization_id=organization.id)
             spaces = spaces_of(organization.id)
             self._subscriptions.follow(f"spaces {at.organization_id}", spaces, partial(self._show_spaces, organization))
@@ -57,7 +75,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._subscriptions.stop()
 
     @property
-    def _known(self) -> tuple[Organization, ...]:
+    def _organizations(self) -> tuple[Organization, ...]:
         answer = self.shell.workspace.organizations
         return answer.value.items if answer.value is not None else ()
 
@@ -69,8 +87,10 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._show()
 
     def _counts(self, organization: Organization) -> str:
-        """Return the numbers of an organization as shown. The current one has the same number of threads as the top bar; of
-        the others only the threads on pages are counted, because their change requests are not loaded."""
+        """Return the numbers of spaces, change requests and threads of an organization, for display.
+
+        Other organizations count only threads on pages, because their change requests are not loaded.
+        """
         spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
         if spaces is None:
             return self._failed.get(organization.id, "…")
@@ -96,7 +116,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
                 right="current" if here is not None and here.id == each.id else "",
                 sign="◆",
             )
-            for each in self._known
+            for each in self._organizations
         ]
 
     def accept(self, choice: Choice[Organization]) -> None:
@@ -109,3 +129,28 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
         self.rows.state.hint = nowhere[1] if nowhere is not None else ""
         self.show_choices(self.choices())
+
+
+def choose_role(app: Shell, restart: Callable[[Callable[[], Session]], None]) -> None:
+    """Show the menu of demo users, and call `restart` with a function that returns the session of the chosen user."""
+    acting = app.session.acting
+    if acting is None:
+        return
+    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSIONS[role]}") for role in acting.roles]
+
+    def switch(role: str | None) -> None:
+        if role is not None and role != acting.now:
+            restart(lambda: acting.become(role))
+
+    app.push_screen(Picker("Switch demo user", choices, initial=acting.now), switch)
+
+
+def choose_topic(app: Shell) -> None:
+    """Show the menu of help topics, then the chosen topic."""
+
+    def show(topic: str | None) -> None:
+        if topic is not None:
+            blocks = parse(text_of(topic)).blocks
+            app.push_screen(NoteSheet(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
+
+    app.push_screen(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from octavo.first_picture import FirstPicture
-from octavo.tui.app.kept_picture import KeptPicture
+from octavo.tui.app.picture_recorder import PictureRecorder
 from octavo.tui.inbox.inbox import InboxScreen
 from octavo.tui.terminal.textual_internals import painted_rows
 from tests.journeys.conftest import library, stage
@@ -14,15 +14,15 @@ from tests.journeys.stage import Stage
 __all__ = ["library", "stage"]
 
 
-async def test_of_a_view_that_was_gone_to_just_now_no_picture_is_taken_before_it_is_laid_out(stage: Stage) -> None:
+async def test_no_picture_is_taken_before_the_first_layout(stage: Stage) -> None:
     async with stage.play() as run:
         picture = FirstPicture(stage.folder, "demo", "dark")
-        picturing = KeptPicture(run.app, picture)
+        recorder = PictureRecorder(run.app, picture)
         run.app.switch_mode("inbox")
         assert isinstance(run.app.screen, InboxScreen)
         while not painted_rows(run.app.screen):
-            assert not picturing._take()
-            picturing.end()
+            assert not recorder._take()
+            recorder.end()
             await asyncio.sleep(0)
         await run.see("REVIEW REQUESTED")
-        assert picturing._take()
+        assert recorder._take()

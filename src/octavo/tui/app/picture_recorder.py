@@ -1,4 +1,4 @@
-"""The first screen as rows of text and styles, for the next start to show at once."""
+"""Recording the first screen of the next start as rows of text and styles, see `first_picture.py`."""
 
 from __future__ import annotations
 
@@ -20,75 +20,73 @@ if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
 
-REST = 1.0
-"""Seconds a page is on show before its picture is taken: who leafs through pages is not held up."""
-
+DELAY = 1.0
+"""Seconds for which a page is shown before its picture is taken, so that turning pages stays fast."""
 _MOST_TRIES = 20
 
-SAVED = "○ cached"
-_LINK = re.compile("[●○] ")
+CACHED = "○ cached"
+_CONNECTION = re.compile("[●○] ")
 
 
 @runtime_checkable
-class Pictured(Protocol):
-    """A view that a start may begin with."""
+class StartView(Protocol):
+    """A view that can be the first view of a start."""
 
     @property
     def is_as_at_start(self) -> bool:
-        """Whether it shows nothing that a start would not show."""
+        """Return whether the view looks as it would after a start."""
 
     def keep_place(self) -> None:
-        """Remember where the person is in it, as the end does."""
+        """Save the current position, as quitting does."""
 
 
-class KeptPicture:
-    """Takes the picture of what a start shows, and throws it away when the next will show something else."""
+class PictureRecorder:
+    """Takes pictures of the first view, and deletes the last picture if the next start will look different."""
 
     def __init__(self, app: Shell, picture: FirstPicture) -> None:
         self._app, self._picture = app, picture
         self._timer: Timer | None = None
-        self._shows = self._next()
+        self._recorded = self._next_start()
 
     def page_shown(self, screen: View) -> None:
-        """A page, or the inbox, is on show in `screen`, which is what a start shows."""
+        """Take a picture of a view soon, because it shows another page or another state of the inbox."""
         if self._timer is not None:
             self._timer.stop()
         self._take_soon(screen, tries=_MOST_TRIES)
 
     def _take_soon(self, screen: View, tries: int) -> None:
         def take() -> None:
+            # A notification, such as the greeting, may cover the screen for some seconds.
             if not self._take() and tries > 1:
-                self._take_soon(
-                    screen, tries - 1
-                )  # a notice, such as the greeting, may cover the screen for some seconds
+                self._take_soon(screen, tries - 1)
 
-        self._timer = screen.set_timer(REST, take)
+        self._timer = screen.set_timer(DELAY, take)
 
     def end(self) -> None:
-        """The next start will show what is remembered now."""
-        if (screen := self._on_show) is not None:
+        """Save the position in the view. Update or delete the picture if the next start will look different."""
+        if (screen := self._start_view) is not None:
             screen.keep_place()
-        if self._shows != self._next() and not self._take():
-            self._picture.forget()
+        if self._recorded != self._next_start() and not self._take():
+            self._picture.delete()
 
     def _take(self) -> bool:
-        """Take a picture of it, if nothing covers it. Whether that could be done."""
-        screen = self._on_show
+        """Take a picture of the view. Return False if something covers the view or it is no first view."""
+        screen = self._start_view
         if screen is None or not screen.is_as_at_start or not (rows := rows_of(self._app.screen)):
             return False
         screen.keep_place()
-        self._picture.keep(rows)
-        self._shows = self._next()
+        self._picture.save(rows)
+        self._recorded = self._next_start()
         return True
 
     @property
-    def _on_show(self) -> Pictured | None:
-        """The view on show, if a start may begin with it. One that is being made has nothing to be asked for yet."""
+    def _start_view(self) -> StartView | None:
+        """The current view. None if it cannot be the first view, or is still being built."""
         screen = self._app.screen
-        return screen if is_whole(screen) and isinstance(screen, Pictured) else None
+        return screen if is_whole(screen) and isinstance(screen, StartView) else None
 
-    def _next(self) -> tuple[Any, ...]:
-        """What decides what a start shows."""
+    def _next_start(self) -> tuple[Any, ...]:
+        """Return the values that decide how the next start looks."""
         if not self._app.has_session:
             return ()
         session = self._app.session
@@ -106,24 +104,23 @@ class KeptPicture:
 
 
 def rows_of(screen: Screen[Any]) -> list[str]:
-    """What `screen` shows now, a row of the terminal each; but in a picture it is saved, not live. Nothing before it was laid
-    out for the first time."""
+    """Return the rows of the terminal with a screen, marked as cached. Empty before the first layout of the screen."""
     rows = painted_rows(screen)
-    rows[:1] = map(_saved, rows[:1])
-    return [_plain(strip).render(screen.app.console) for strip in rows]
+    rows[:1] = map(_marked_as_cached, rows[:1])
+    return [_without_links(strip).render(screen.app.console) for strip in rows]
 
 
-def _saved(bar: Strip) -> Strip:
+def _marked_as_cached(bar: Strip) -> Strip:
     segments = list(bar)
     for index, segment in enumerate(segments[:-1]):
-        if _LINK.match(segment.text):
-            # In the style of the blank beside it: the colour says live, too.
-            segments[index] = Segment(SAVED.ljust(segment.cell_length), segments[index + 1].style)
+        if _CONNECTION.match(segment.text):
+            # In the style of the next segment: the color of the sign means live.
+            segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
     return Strip(segments, bar.cell_length)
 
 
-def _plain(strip: Strip) -> Strip:
-    """`strip` with nothing but text and styles: a link is more."""
+def _without_links(strip: Strip) -> Strip:
+    """Return a row without hyperlinks, because a picture may contain only text and styles."""
     if not any(style is not None and style.link for _, style, _ in strip):
         return strip
     return Strip([Segment(text, style.update_link(None) if style else None) for text, style, _ in strip])

@@ -1,4 +1,4 @@
-"""The dialog that asks before the app ends while a text cannot be saved."""
+"""The confirmation before Octavo quits while drafts cannot be saved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from octavo.data.drafts import Draft
     from octavo.tui.shell.shell import Shell
 
-UNSAVED: Commands[UnsavedTexts] = Commands(
+UNSAVED: Commands[UnsavedDrafts] = Commands(
     "unsaved",
     (
         Command("copy", "c", "Copy", "Copy the drafts to the clipboard", run=lambda _, dialog: dialog.copy()),
@@ -26,8 +26,8 @@ UNSAVED: Commands[UnsavedTexts] = Commands(
 )
 
 
-class UnsavedTexts(ConfirmDialog):
-    """Names the texts that are lost when the app ends now. Saving goes on while it is open."""
+class UnsavedDrafts(ConfirmDialog):
+    """A dialog that lists the drafts that would be lost. Octavo keeps trying to save them while it is open."""
 
     CONTEXT: ClassVar[str] = "unsaved drafts"
     HELP: ClassVar[str] = (
@@ -38,13 +38,13 @@ class UnsavedTexts(ConfirmDialog):
 
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
-        self._leave = shell.session.drafts.observe(self._look)
-        self._texts: tuple[Draft, ...] = shell.session.drafts.unsaved()
+        self._unobserve = shell.session.drafts.observe(self._update)
+        self._drafts: tuple[Draft, ...] = shell.session.drafts.unsaved()
         super().__init__(
             "Quit and discard unsaved drafts?",
             verb="Quit and discard drafts",
             intro=self._why,
-            facts=self._named,
+            facts=self._named_drafts,
             foot="c copy · w write to a file",
         )
 
@@ -53,40 +53,40 @@ class UnsavedTexts(ConfirmDialog):
         return f"Not saved yet: {self._shell.session.drafts.unsaved_reason}. Octavo will keep trying."
 
     @property
-    def _named(self) -> tuple[Fact, ...]:
+    def _named_drafts(self) -> tuple[Fact, ...]:
         return tuple(
             Fact("bad", _kind(each), f"{plural(len(each.text), 'character')}: {' '.join(each.text.split())[:60]}")
-            for each in self._texts
+            for each in self._drafts
         )
 
     def on_unmount(self) -> None:
-        self._leave()
+        self._unobserve()
 
-    def _look(self) -> None:
-        """Say what is saved by now."""
-        self._texts = self._shell.session.drafts.unsaved()
-        if self._texts:
-            self.update(intro=self._why, facts=self._named)
+    def _update(self) -> None:
+        """Remove the drafts that have been saved."""
+        self._drafts = self._shell.session.drafts.unsaved()
+        if self._drafts:
+            self.update(intro=self._why, facts=self._named_drafts)
         else:
             self.update(intro="All drafts are saved now.", facts=(), verb="Quit", foot="")
 
     def copy(self) -> None:
-        """Copy the texts."""
-        self._shell.copy_to_clipboard(self._together)
-        self._shell.say(f"Copied {plural(len(self._texts), 'draft')}.")
+        """Copy all drafts to the clipboard."""
+        self._shell.copy_to_clipboard(self._joined_drafts)
+        self._shell.say(f"Copied {plural(len(self._drafts), 'draft')}.")
 
     def write(self) -> None:
-        """Write the texts to a file you name."""
-        written = self._together.encode("utf-8", "surrogatepass")
+        """Write all drafts to a file that the user chooses."""
+        content = self._joined_drafts.encode("utf-8", "surrogatepass")
 
-        async def content() -> AsyncIterator[bytes]:
-            yield written
+        async def chunks() -> AsyncIterator[bytes]:
+            yield content
 
-        ask_where(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", content))
+        ask_where(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", chunks))
 
     @property
-    def _together(self) -> str:
-        return "\n\n".join(each.text for each in self._texts)
+    def _joined_drafts(self) -> str:
+        return "\n\n".join(each.text for each in self._drafts)
 
 
 def _kind(draft: Draft) -> str:
