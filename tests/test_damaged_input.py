@@ -65,7 +65,7 @@ from octavo.server.table_of_contents import summary_entries
 from octavo.tui.reader import openapi_files, picture_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
-from octavo.tui.writing import page_settings
+from octavo.tui.writing import page_details
 from octavo.untrusted_input import is_deeper, parse_json
 from tests.nesting import DEEP_PAGES, LEVELS
 from tests.server.asking import START, Ask, Clock, small_world
@@ -411,7 +411,7 @@ def read_picture_of_screen(place: Place, data: bytes) -> str:
 
 def read_form_draft(place: Place, data: bytes) -> str:
     page = content.Page(id="a", slug="as-before")
-    return page_settings.from_draft(page, data.decode("utf-8", "replace"))["slug"]
+    return page_details.from_draft(page, data.decode("utf-8", "replace"))["slug"]
 
 
 def read_specification(place: Place, data: bytes) -> str:

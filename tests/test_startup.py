@@ -41,7 +41,7 @@ AFTER_THE_FIRST_SCREEN = {
     *("octavo.tui.review", "encodings.idna"),
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(
-        "octavo.tui.comments.thread_sheet",
+        "octavo.tui.comments.thread_dialog",
         "octavo.tui.reader.picture",
         "octavo.tui.reader.record",
         "octavo.tui.reader.note",
@@ -138,8 +138,8 @@ def test_the_first_screen_does_without(home: dict[str, str], tmp_path: Path) -> 
         second.wait_for(PAGE, TREE)
         quit_from(second)
     imported = noted.read_text().split()
-    assert "octavo.tui.content.content" in imported
+    assert "octavo.tui.content.content_screen" in imported
     early = [name for name in imported if any(f"{name}.".startswith(f"{late}.") for late in AFTER_THE_FIRST_SCREEN)]
     assert early == []
     named = (*VIEWS.values(), CHANGE_REQUEST, SEARCH, OWN_CONFLICTS)
-    assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content"}
+    assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content_screen"}

@@ -76,7 +76,7 @@ def _way(screen: Screen[Any] | None) -> str:
     mode = screen.app.current_mode
     stack = screen.app._screen_stacks[mode]  # of a view that is being made there is none yet
     levels = getattr(stack[0], "levels", ()) if stack else ()
-    return " › ".join((mode, *(each.kind.many for each in levels)))
+    return " › ".join((mode, *(each.resource.plural for each in levels)))
 
 
 def _screen_of(place: object) -> Screen[Any] | None:
@@ -162,7 +162,7 @@ def follow() -> None:
         return command(place, id)
 
     def follow_op(subscriptions: Subscriptions, *parts: Any, **named: Any) -> None:
-        token = _cause.set(_cause.get() or _opening(subscriptions._shower))
+        token = _cause.set(_cause.get() or _opening(subscriptions._owner))
         try:
             subscribe(subscriptions, *parts, **named)
         finally:

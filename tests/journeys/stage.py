@@ -506,13 +506,13 @@ class Stage:
                 replace(each, ms=7.0)
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
-            waited=lambda: gate.waited,
-            low=lambda: client.low,
+            response_wait=lambda: gate.waited,
+            throttle_seconds=lambda: client.low,
             download=client.download,
             upload=client.upload,
             close=close,
             offline=offline,
-            open=offline.begin,
-            index=index,
+            on_first_paint=offline.begin,
+            search_index=index,
         )
         return session, gate

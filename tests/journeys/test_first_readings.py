@@ -10,7 +10,7 @@ from octavo.help import text_of
 from octavo.tui.app.destinations import palette_entries
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
@@ -158,7 +158,7 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         await run.press("L", "]", "]", "]")
         await run.see("GitBook app links", "This link goes to an external site.")
         assert isinstance(run.app.screen, LinksScreen)
-        while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
+        while not (row := run.app.screen.rows.item) or not row.url.startswith("mailto:"):
             await run.press("j")
         await run.see("This link opens a new email.")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.data.image_cache import ImageCache
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.picture import Canvas, PictureScreen
 from tests.journeys.stage import Run, Stage
 
@@ -16,9 +16,9 @@ async def look(run: Run, page: str) -> None:
     """Open a page of the space on show, and the first picture on it."""
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
-    found = next(each for each in screen.reading.pages.walk() if each.path == page)
-    screen.reading.open_page(found.id)
+    assert screen.open_space.pages is not None
+    found = next(each for each in screen.open_space.pages.walk() if each.path == page)
+    screen.open_space.open_page(found.id)
     await run.settle()
     await run.until(lambda: screen.view.contents.is_whole)
     assert screen.view.document is not None
@@ -66,11 +66,11 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
-        run.app._session = replace(run.app.session, pictures=ImageCache(tmp_path / "pictures"))
+        run.app._session = replace(run.app.session, image_cache=ImageCache(tmp_path / "pictures"))
         await look(run, "concepts/water-levels")
         for is_kept in (True, False):
             if not is_kept:
-                run.app.session.pictures.clear()
+                run.app.session.image_cache.clear()
             await run.press("escape")
             said = await said_until_drawn(run)
             assert "Loading under-keel.png…" in said

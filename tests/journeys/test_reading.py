@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.reader.page_view import PageView
@@ -265,9 +265,9 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         assert aside.outline.key == chosen
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        assert screen.reading.page is not None
+        assert screen.open_space.page is not None
         screen.view.focus()
-        aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.reading.page)
+        aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.open_space.page)
         aside.follow("too-deep")
         assert aside.outline.key == "shown", "the heading above one that the outline does not show"
 

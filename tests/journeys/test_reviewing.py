@@ -10,7 +10,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -57,14 +57,14 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
         assert isinstance(view, ChangeRequestScreen)
         diffs = view.comparison.diffs
         await run.press("?", "escape")
-        assert len(diffs._kept) == 2
+        assert len(diffs._cache) == 2
         await run.press("2")
-        assert len(diffs._kept) == 1
+        assert len(diffs._cache) == 1
         run.gate.shut()
         await run.press("<", "J")
         assert run.app.screen is view
         await run.see("page 2 of 2")
-        assert len(diffs._kept) == 2
+        assert len(diffs._cache) == 2
 
 
 @pytest.mark.before_release
@@ -568,8 +568,8 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 
 @pytest.mark.long
 async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_FIRST", 10)
-    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_AT_MOST", 30)
+    monkeypatch.setattr("octavo.tui.review.request_comparison.FIRST_LIMIT", 10)
+    monkeypatch.setattr("octavo.tui.review.request_comparison.MAX_LIMIT", 30)
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
         await run.see("0 of 60 viewed", "page 1 of 60")

@@ -14,7 +14,7 @@ from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.dispatch import answer
 from octavo.server.loader import load
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader import openapi_files
 from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from tests.journeys.stage import MARA, Stage
@@ -90,9 +90,9 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         await run.press("escape")
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        assert screen.reading.pages is not None
-        more = next(page for page in screen.reading.pages.walk() if page.title == "More pets")
-        screen.reading.open_page(more.id)
+        assert screen.open_space.pages is not None
+        more = next(page for page in screen.open_space.pages.walk() if page.title == "More pets")
+        screen.open_space.open_page(more.id)
         await run.until(lambda: "Another" in run.text, "tell files of one name apart")
         assert "Add a pet" not in run.text
         session, at, place = (

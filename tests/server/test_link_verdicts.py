@@ -13,7 +13,7 @@ from octavo.documents.links import BrokenLink, ToAnchor, ToPage, references_in
 from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.review.merge_effects import _dead
+from octavo.tui.review.merge_effects import _broken_links
 from tests.server.asking import Ask
 
 PAGES = {
@@ -93,7 +93,7 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
         for href in cannot_follow(context, page.id, documents):
             followed.setdefault(page.title or "", set()).add(href)
     checked: dict[str, set[str]] = {}
-    for said in _dead(context, texts):
+    for said in _broken_links(context, texts):
         title, _, href = said.partition(" → ")
         checked.setdefault(title, set()).add(href)
     return listed, followed, checked

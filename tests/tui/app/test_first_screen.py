@@ -30,7 +30,7 @@ async def test_changes_before_the_first_paint_are_painted() -> None:
     async with app.run_test():
         line = app.query_one(Static)
         line.add_class("-changed")
-        assert app.opening
+        assert app.is_opening
         assert line.styles.color == Color.parse("red")
         app.paint_first_screen()
         assert line.styles.color == Color.parse("blue")

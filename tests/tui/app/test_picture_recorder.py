@@ -6,7 +6,7 @@ import asyncio
 
 from octavo.first_picture import FirstPicture
 from octavo.tui.app.picture_recorder import PictureRecorder
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.terminal.textual_internals import painted_rows
 from tests.journeys.conftest import library, stage
 from tests.journeys.stage import Stage

@@ -1,4 +1,4 @@
-"""Spaces and pages as trees show them."""
+"""Rows of the trees of spaces and pages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from octavo.api.collections import Collection
 from octavo.api.spaces import Space
-from octavo.tui.shell.tree_rows import DEEPEST, space_nodes
+from octavo.tui.shell.tree_rows import MAX_DEPTH, space_nodes
 from octavo.tui.widgets.tree import Node
 
 
@@ -16,7 +16,7 @@ def outline(nodes: Sequence[Node], level: int = 0) -> Iterator[str]:
         yield from outline(node.children, level + 1)
 
 
-def test_collections_hold_collections_and_spaces_and_those_of_none_come_last() -> None:
+def test_collections_come_before_spaces_without_a_collection() -> None:
     collections = [Collection(id="b", parent="a"), Collection(id="a"), Collection(id="c", parent="gone")]
     spaces = [
         Space(id="free"),
@@ -29,20 +29,20 @@ def test_collections_hold_collections_and_spaces_and_those_of_none_come_last() -
     ]
 
 
-def test_collections_in_a_circle_stand_at_the_top_with_what_they_hold() -> None:
+def test_collections_in_a_cycle_move_to_the_top_level() -> None:
     collections = [Collection(id="a", parent="b"), Collection(id="b", parent="a"), Collection(id="c", parent="c")]
     spaces = [Space(id="in-a", parent="a"), Space(id="in-c", parent="c")]
     assert list(outline(space_nodes(collections, spaces))) == ["a", "  in-a", "b", "c", "  in-c"]
 
 
-def test_what_a_server_says_twice_stands_once() -> None:
+def test_item_that_is_sent_twice_appears_once() -> None:
     collections = [Collection(id=each, parent=None if each == "a" else "a") for each in "abab"]
     assert list(outline(space_nodes(collections, [Space(id="s", parent="b")] * 3))) == ["a", "  b", "    s"]
 
 
-def test_thousands_of_collections_within_one_another_are_all_there() -> None:
+def test_thousands_of_nested_collections_are_all_shown() -> None:
     collections = [Collection(id=f"c{number}", parent=f"c{number - 1}") for number in range(3000)]
     spaces = [Space(id=f"s{number}", parent=f"c{number}") for number in range(3000)]
     found = list(outline(space_nodes(collections, spaces)))
     assert len(found) == len({each.strip() for each in found}) == 6000
-    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * DEEPEST + 2
+    assert max(len(each) - len(each.lstrip()) for each in found) <= 2 * MAX_DEPTH + 2

@@ -5,7 +5,7 @@ import pytest
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.terminal.editor_commands import at_line
-from octavo.tui.writing.line_of_block import line_of
+from octavo.tui.writing.page_edit import block_line
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def found(text: str, words: str) -> Block:
     [("Keys", 5), ("One of them is here, in the first words.", 7), ("an item", 9), ("another item of two lines", 10), ("c\nd", 16)],
 )  # fmt: skip
 def test_line_of_a_block_counts_the_front_matter(words: str, line: int) -> None:
-    assert line_of(PAGE, found(PAGE, words)) == line
+    assert block_line(PAGE, found(PAGE, words)) == line
 
 
 def test_edited_block_is_found_by_words_deleted_block_by_position() -> None:
     block = found(PAGE, "One of them is here, in the first words.")
-    assert line_of(PAGE.replace("first words", "last words").replace("# Keys\n", "# Keys\n\n\n"), block) == 9
-    assert line_of("# Other\n\nA\n\nB\n\nC\n\nD\n", block) == 7
-    assert line_of("# Short\n", block) == 2
+    assert block_line(PAGE.replace("first words", "last words").replace("# Keys\n", "# Keys\n\n\n"), block) == 9
+    assert block_line("# Other\n\nA\n\nB\n\nC\n\nD\n", block) == 7
+    assert block_line("# Short\n", block) == 2

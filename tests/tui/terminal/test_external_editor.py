@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
-from octavo.tui.writing.page_drafts import with_own_end
+from octavo.tui.writing.page_drafts import restore_line_endings
 from tests.benchmarks.terminal import Terminal
 
 
@@ -157,7 +157,7 @@ def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_end_of_the_text_stays_as_it_was(before: str, after: str, meant: str) -> None:
-    assert with_own_end(before, after) == meant
+    assert restore_line_endings(before, after) == meant
 
 
 REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_bytes({})"

@@ -1,11 +1,11 @@
-"""Where pages can be put."""
+"""Positions for moved and new pages."""
 
 from __future__ import annotations
 
 import pytest
 
 from octavo.api.content import Page, PageTree
-from octavo.tui.writing.tree_edits import Place, new_places, parents_for, places_below
+from octavo.tui.writing.tree_edits import PagePosition, new_page_positions, parent_choices, position_choices
 
 TREE = PageTree(
     pages=(
@@ -24,10 +24,10 @@ TREE = PageTree(
 )
 
 
-def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below_it() -> None:
-    assert [choice.value for choice in parents_for(TREE, "first")] == ["", "welcome", "guides", "second"]
-    assert [choice.value for choice in parents_for(TREE, "first") if choice.right] == ["guides"]
-    assert [choice.value for choice in parents_for(TREE, "welcome") if choice.right] == [""]
+def test_parent_can_be_any_page_outside_the_moved_page() -> None:
+    assert [choice.value for choice in parent_choices(TREE, "first")] == ["", "welcome", "guides", "second"]
+    assert [choice.value for choice in parent_choices(TREE, "first") if choice.right] == ["guides"]
+    assert [choice.value for choice in parent_choices(TREE, "welcome") if choice.right] == [""]
 
 
 @pytest.mark.parametrize(
@@ -39,20 +39,20 @@ def test_a_page_can_stand_below_all_that_hold_pages_but_itself_and_what_is_below
         ("welcome", "second", {"Last": 0}),
     ],
 )
-def test_its_place_is_counted_without_itself(moved: str, parent: str, places: dict[str, int]) -> None:
-    found = places_below(TREE, moved, parent)
-    assert {choice.title: choice.value.at for choice in found} == places
-    assert {choice.value.into for choice in found} == {parent or None}
+def test_position_is_counted_without_the_moved_page(moved: str, parent: str, places: dict[str, int]) -> None:
+    found = position_choices(TREE, moved, parent)
+    assert {choice.title: choice.value.index for choice in found} == places
+    assert {choice.value.parent for choice in found} == {parent or None}
 
 
 @pytest.mark.parametrize(
     ("page", "places"),
     [
-        ("first", [Place("first"), Place("guides", 1), Place()]),
-        ("guides", [Place("guides"), Place(None, 2), Place()]),
-        ("link", [Place("guides", 3), Place()]),
-        ("", [Place()]),
+        ("first", [PagePosition("first"), PagePosition("guides", 1), PagePosition()]),
+        ("guides", [PagePosition("guides"), PagePosition(None, 2), PagePosition()]),
+        ("link", [PagePosition("guides", 3), PagePosition()]),
+        ("", [PagePosition()]),
     ],
 )
-def test_a_new_page_stands_below_another_or_beside_it_or_last(page: str, places: list[Place]) -> None:
-    assert [choice.value for choice in new_places(TREE, page)] == places
+def test_new_page_can_be_below_after_or_last(page: str, places: list[PagePosition]) -> None:
+    assert [choice.value for choice in new_page_positions(TREE, page)] == places

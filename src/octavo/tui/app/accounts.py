@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Account
+from octavo.tui.shell.session import ServerAccount
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from octavo.tui.app.octavo import Octavo
-    from octavo.tui.shell.session import Opening
+    from octavo.tui.shell.session import SignInState
     from octavo.tui.widgets.confirm import Confirmed
 
 
-def reopen(app: Octavo, open_next: Callable[[], Opening]) -> None:
+def reopen(app: Octavo, open_next: Callable[[], SignInState]) -> None:
     """Save all drafts, end the app, and start it again with what `open_next` returns."""
     app.open_next = open_next
     app.background(app.action_quit())
@@ -28,7 +28,7 @@ def _is_signed_in(app: Octavo, _: object) -> bool:
 
 
 def _lacks_key(app: Octavo, _: object) -> bool:
-    return app.has_session and app.workspace.lacks_key
+    return app.has_session and app.workspace.needs_key
 
 
 def _sign_in(app: Octavo, _: object) -> None:
@@ -38,7 +38,7 @@ def _sign_in(app: Octavo, _: object) -> None:
         prompt = (
             f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
         )
-    reopen(app, lambda: (methods.asking(prompt, session), None))
+    reopen(app, lambda: (methods.with_new_key(prompt, session), None))
 
 
 def _switch(app: Octavo, _: object) -> None:
@@ -53,7 +53,7 @@ def _switch(app: Octavo, _: object) -> None:
 
     def switch(name: str | None) -> None:
         if name is not None:
-            reopen(app, lambda: methods.use(name))
+            reopen(app, lambda: methods.switch_account(name))
 
     choices = [Choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
     app.push_screen(Picker("Switch account", choices), switch)
@@ -90,7 +90,7 @@ def _sign_out(app: Octavo, _: object) -> None:
     )
 
 
-async def _delete_account(app: Octavo, account: Account) -> None:
+async def _delete_account(app: Octavo, account: ServerAccount) -> None:
     try:
         open_next = await app.sign_in_methods.sign_out(account)
     except (ApiError, ValueError, OSError) as error:

@@ -19,9 +19,9 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import UnsentFile
-from octavo.tui.comments.thread_actions import first_words
-from octavo.tui.content import keeping_offline
-from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
+from octavo.tui.comments.thread_actions import short_quote
+from octavo.tui.content import offline_copies
+from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.shell.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -178,7 +178,7 @@ class ActivityScreen(Dialog[None]):
         session = self.shell.session
         entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.mistakes)]
+        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
         requests = list(session.activity())
@@ -205,12 +205,12 @@ class ActivityScreen(Dialog[None]):
             return Row(cells=(Content.styled("not sent", "$warning"), item.note.title, "", short_age(item.saved_at)))
         if isinstance(item, OfflineSpace):
             style = "$warning" if item.failed or item.state in ("waiting", "lost") else "$octavo-muted"
-            detail = (f"  {said_of(item)}", "$octavo-muted")
+            detail = (f"  {offline_summary(item)}", "$octavo-muted")
             return Row(
                 cells=(
-                    Content.styled(mark_of(item), style),
+                    Content.styled(offline_mark(item), style),
                     Content.assemble(item.title, detail),
-                    megabytes(item.bytes),
+                    format_megabytes(item.bytes),
                     short_age(item.read_at),
                 )
             )
@@ -229,7 +229,7 @@ class ActivityScreen(Dialog[None]):
         """Return the thread, page and space of a change, for display. A new thread is named by its first words."""
         space = self.shell.workspace.space(entry.at.space_id)
         starts_thread = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{first_words(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
+        about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:
@@ -292,7 +292,7 @@ class ActivityScreen(Dialog[None]):
                 text = item.sentence
             case OfflineSpace():
                 failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in item.failed[:_MOST_NAMED])
-                text = f"{item.title}: {said_of(item)}." + (f" {failed}." if failed else "")
+                text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
             case Activity():
                 text = item.error
         if self.rows.selection.keys:
@@ -313,7 +313,7 @@ class ActivityScreen(Dialog[None]):
         elif (file := self.file) is not None:
             editor_files.confirm_and_delete(self.shell, file)
         elif (kept := self.offline_space) is not None:
-            keeping_offline.ask_to_let_go(self.shell, kept)
+            offline_copies.confirm_remove(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
         def discard(answer: Confirmed | None) -> None:

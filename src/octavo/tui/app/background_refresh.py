@@ -49,7 +49,7 @@ class BackgroundRefresh:
         """Count a key as activity of the user, and mark the news in the frame as seen."""
         if self.poller is not None:
             self.poller.key_pressed()
-            self._app.workspace.news.seen()
+            self._app.workspace.news.dismiss()
 
     def hide(self) -> None:
         """Refresh less often, because the terminal lost the focus."""
@@ -68,7 +68,7 @@ class BackgroundRefresh:
 
     def refresh_if_due(self) -> None:
         """Refresh if it is time to."""
-        if self._session is None or self._app.ending:
+        if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
             from octavo.data.polling import Poller  # lazy: after the first paint
@@ -79,8 +79,8 @@ class BackgroundRefresh:
                 self.poller.hide()
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
-        if self._session.look_at_files is not None and not self._is_reading_files:
-            self._app.background(self._read_files(self._session, self._session.look_at_files))
+        if self._session.reload_files is not None and not self._is_reading_files:
+            self._app.background(self._read_files(self._session, self._session.reload_files))
 
     async def _read_files(self, session: Session, read: Callable[[], Awaitable[bool]]) -> None:
         """Read the changed files of an open folder. `read` returns whether there were any."""
@@ -92,16 +92,16 @@ class BackgroundRefresh:
             return
         finally:
             self._is_reading_files = False
-        if is_changed and session is self._session and not self._app.ending:
+        if is_changed and session is self._session and not self._app.is_ending:
             self._app.say("Loaded the changed files in this folder.")
             for op in self._visible_ops():
                 self._app.background(session.live.refresh(op))
 
     async def _refresh(self, poller: Poller) -> None:
         news = await poller.run()
-        if poller is self.poller and not self._app.ending:
+        if poller is self.poller and not self._app.is_ending:
             self._app.workspace.news.add(news)
-            self._app.workspace.look_at_link()
+            self._app.workspace.update_connection()
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
-        return self._app.workspace.on_show
+        return self._app.workspace.visible_operations

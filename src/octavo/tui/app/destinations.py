@@ -12,21 +12,21 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.api.operation import Operation
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources import organization_resources, site_resources
-from octavo.tui.resources.browser import BrowserScreen, go_into_row
 from octavo.tui.resources.resource import Resource
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.review.change_requests import ChangesScreen
+from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.shell.shell import Shell
 from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import keymap_of
@@ -99,28 +99,28 @@ def _keys(app: Shell) -> dict[str, str]:
 
 
 def _table_choices(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[PaletteValue]]:
-    for mode, kinds in (("sites", site_resources.KINDS), ("admin", organization_resources.KINDS)):
+    for mode, kinds in (("sites", site_resources.TABLES), ("admin", organization_resources.TABLES)):
         for kind in kinds:
             yield from _choices_of(app, mode, kind, "", keys)
             for child in kind.children if mode == "sites" else ():
-                yield from _choices_of(app, mode, child, kind.many, keys)
+                yield from _choices_of(app, mode, child, kind.plural, keys)
 
 
 def _choices_of(
     app: Shell, mode: str, kind: Resource[Any], holder: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
-        go = partial(_start, app, _to_table, mode, holder, kind.many, command)
-        name = f"{mode} {suffix or kind.many}"
+        go = partial(_start, app, _to_table, mode, holder, kind.plural, command)
+        name = f"{mode} {suffix or kind.plural}"
         return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
-    yield choice(kind.heading, kind.about)
-    if kind.create is not None or kind.add is not None:
-        yield choice(kind.called_new, kind.making or kind.about, f"{kind.many} new", "resource.create")
+    yield choice(kind.heading, kind.description)
+    if kind.create is not None or kind.add_item is not None:
+        yield choice(kind.create_label, kind.create_intro or kind.description, f"{kind.plural} new", "resource.create")
     for action in kind.actions:
         yield choice(action.name, action.help, action.name, "resource.act")
-    if kind.ask is not None:
-        yield choice(kind.ask.name, kind.about, kind.ask.name, "resource.ask")
+    if kind.command is not None:
+        yield choice(kind.command.name, kind.description, kind.command.name, "resource.ask")
 
 
 def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
@@ -145,20 +145,20 @@ async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> N
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
         return
-    view.show_kind(holder or many)
+    view.show_table(holder or many)
     await _loaded(view)
     if holder:
         if view.rows.item is None:
             app.explain(f"Could not open the list: there are no {holder} yet.")
             return
-        go_into_row(view, many)
+        open_selected_row(view, many)
         await _loaded(view)
     if id:
         await _run(app, id)
 
 
 async def _to_view(app: Shell, mode: str) -> View:
-    app.trail.leave(opened=False)
+    app.history.record(is_opened=False)
     await app.switch_mode(mode)
     while len(app.screen_stack) > 1:
         await app.pop_screen()
@@ -171,7 +171,7 @@ async def _loaded(view: Screen[Any]) -> None:
     """Wait until a view has loaded all responses, including the operations that these responses lead to."""
     loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
-        waiting = {*view.shell.workspace.ops, *view.subscriptions.ops()} - loaded
+        waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded
         if not waiting:
             return
         for op in waiting:

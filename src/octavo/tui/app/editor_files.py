@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (
     Edited,
@@ -81,7 +81,7 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
     place = file.note.place
 
     def keep(text: str) -> str:
-        return why_not_saved(partial(_save_draft, app, file.note), text) if place else ""
+        return save_error(partial(_save_draft, app, file.note), text) if place else ""
 
     result = reopen_file(app, file.path, keep)
     if isinstance(result, NotEdited):
@@ -123,7 +123,7 @@ async def recover_drafts(app: Shell) -> None:
         if isinstance(result, Edited) and not file.note.why and file.note.place:
             try:
                 if file.is_draft:
-                    DialogDraft(app, file.note.place).take_newer(result.text, file.saved_at)
+                    DialogDraft(app, file.note.place).save_newer(result.text, file.saved_at)
                 else:
                     _save_draft(app, file.note, result.text)
             except NotSaved as error:
@@ -169,9 +169,9 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as the draft of its thread, page or form, after a newer draft that is there. Raises NotSaved."""
     if note.place.startswith("page "):
-        from octavo.tui.writing.page_drafts import free_place, page_place
+        from octavo.tui.writing.page_drafts import parse_draft_key, unused_key
 
-        DialogDraft(app, free_place(app.session.drafts, page_place(note.place)).name).save_now(text)
+        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return
     draft = DialogDraft(app, note.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
@@ -185,17 +185,17 @@ def _show_draft(app: Shell, note: FileNote) -> None:
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
-    from octavo.tui.writing.page_drafts import page_place
+    from octavo.tui.writing.page_drafts import parse_draft_key
     from octavo.tui.writing.page_edit import PageEdit
 
-    place = page_place(note.place)
+    place = parse_draft_key(note.place)
     space, current = SpaceRef(space_id=place.space), app.screen
 
     def ended(change_request: ChangeRequest | None) -> None:
         if change_request is not None and app.screen is current:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    app.background(PageEdit(app, space, place.page, note.title, ended=ended).start())
+    app.background(PageEdit(app, space, place.page, note.title, on_end=ended).start())
 
 
 def _folder(app: Shell) -> Path:

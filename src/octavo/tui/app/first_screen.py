@@ -34,7 +34,7 @@ class DelayedPaintApp(App[ReturnType]):
     Focus and CSS classes change often while the first screen is built. Styles are computed once, before it is painted.
     """
 
-    opening = True
+    is_opening = True
     """True until the first screen is painted."""
     _is_switching_back = False
     """True while the app switches to a view that has a screen already."""
@@ -49,7 +49,7 @@ class DelayedPaintApp(App[ReturnType]):
 
     def paint_first_screen(self) -> None:
         """Compute the styles of the screens, and paint the first screen."""
-        self.opening = False
+        self.is_opening = False
         for screen in self.screen_stack:
             self.stylesheet.update(screen)
         self._batch.close()
@@ -75,5 +75,5 @@ class DelayedPaintApp(App[ReturnType]):
             super().delay_update(delay)
 
     def update_styles(self, node: DOMNode, animate: bool = True) -> None:
-        if not self.opening:
+        if not self.is_opening:
             super().update_styles(node, animate=animate)

@@ -125,7 +125,7 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def _show(self) -> None:
         if not is_whole(self):
             return
-        nowhere = self.shell.workspace.nowhere
+        nowhere = self.shell.workspace.no_organization_reason
         self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
         self.rows.state.hint = nowhere[1] if nowhere is not None else ""
         self.show_choices(self.choices())
@@ -133,16 +133,16 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
 def choose_role(app: Shell, restart: Callable[[Callable[[], Session]], None]) -> None:
     """Show the menu of demo users, and call `restart` with a function that returns the session of the chosen user."""
-    acting = app.session.acting
-    if acting is None:
+    roles = app.session.demo_roles
+    if roles is None:
         return
-    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSIONS[role]}") for role in acting.roles]
+    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSIONS[role]}") for role in roles.roles]
 
     def switch(role: str | None) -> None:
-        if role is not None and role != acting.now:
-            restart(lambda: acting.become(role))
+        if role is not None and role != roles.current:
+            restart(lambda: roles.open_session(role))
 
-    app.push_screen(Picker("Switch demo user", choices, initial=acting.now), switch)
+    app.push_screen(Picker("Switch demo user", choices, initial=roles.current), switch)
 
 
 def choose_topic(app: Shell) -> None:

@@ -25,10 +25,10 @@ from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.shell.navigation_history import NavigationHistory
 from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.shell.session import Opening, Session, SignInMethods
+from octavo.tui.shell.session import Session, SignInMethods, SignInState
 from octavo.tui.shell.view import View
 from octavo.tui.shell.workspace import Workspace
-from octavo.tui.shell.write_queue import Writes
+from octavo.tui.shell.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.picture_recorder import PictureRecorder
-    from octavo.tui.shell.shell import Suggestions
+    from octavo.tui.shell.shell import SuggestionActions
     from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.picker import ThemePicker
 
@@ -69,11 +69,11 @@ def _view(app: Octavo) -> View | None:
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
     view = _view(app)
-    return None if view is not None and view.things_at_hand else "No details to show. Select an item first."
+    return None if view is not None and view.selected_items else "No details to show. Select an item first."
 
 
 def _show_info(app: Octavo, _: object) -> None:
-    from octavo.tui.shell.info import show_info  # lazy: slow to load
+    from octavo.tui.shell.item_info import show_info  # lazy: slow to load
 
     if (view := _view(app)) is not None:
         show_info(view)
@@ -81,12 +81,12 @@ def _show_info(app: Octavo, _: object) -> None:
 
 def _refresh(app: Octavo, _: object) -> None:
     if (view := _view(app)) is not None:
-        view.ask_again()
+        view.refresh_data()
 
 
 def _refresh_all(app: Octavo, _: object) -> None:
     subscriptions = [each.subscriptions for each in app.screens if isinstance(each, View)]
-    ops = dict.fromkeys((*app.workspace.ops, *(op for each in subscriptions for op in each.ops())))
+    ops = dict.fromkeys((*app.workspace.operations, *(op for each in subscriptions for op in each.operations())))
     for op in ops:
         app.background(app.session.live.refresh(op))
     app.say(f"Refreshing all views ({plural(len(ops), 'API request')})…")
@@ -107,7 +107,7 @@ def _choose_organization(app: Octavo, _: object) -> None:
 
     def switch(organization: Organization | None) -> None:
         if organization is not None:
-            app.workspace.choose(organization)
+            app.workspace.switch_organization(organization)
 
     app.push_screen(OrganizationMenu(), switch)
 
@@ -119,9 +119,9 @@ def _show_activity(app: Octavo, _: object) -> None:
 
 
 def _show_kept(app: Octavo, _: object) -> None:
-    from octavo.tui.content.keeping_offline import show_kept  # lazy: slow to load
+    from octavo.tui.content.offline_copies import show_offline_spaces  # lazy: slow to load
 
-    show_kept(app)
+    show_offline_spaces(app)
 
 
 def _say_server(app: Octavo, _: object) -> None:
@@ -192,14 +192,14 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("server", "", "Server version", "Show the version of the server",
                 run=_say_server, is_available=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
-                run=_act_as, is_available=lambda app, _: app.has_session and app.session.acting is not None),
-        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.start_or_leave(),
+                run=_act_as, is_available=lambda app, _: app.has_session and app.session.demo_roles is not None),
+        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.toggle(),
                 title_now=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
                 is_available=lambda app, _: app.workspace.tour.is_offered, shown=False),
-        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
-                why_not=lambda app, _: app.trail.why_not(-1), is_available=_has_session, id="view.back", key_display="<", shown=False),
-        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
-                why_not=lambda app, _: app.trail.why_not(1), is_available=_has_session, id="view.forward", key_display=">", shown=False),
+        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.history.go(-1),
+                why_not=lambda app, _: app.history.why_not(-1), is_available=_has_session, id="view.back", key_display="<", shown=False),
+        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.history.go(1),
+                why_not=lambda app, _: app.history.why_not(1), is_available=_has_session, id="view.forward", key_display=">", shown=False),
         Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
@@ -247,8 +247,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
-        self.trail = NavigationHistory(self)
-        self.workspace = Workspace(self, self.trail)
+        self.history = NavigationHistory(self)
+        self.workspace = Workspace(self, self.history)
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
@@ -259,12 +259,12 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.writes = Writes(self)
+        self.writes = WriteQueue(self)
         self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
         self._session = session
-        self.open_next: Callable[[], Opening] | None = None
+        self.open_next: Callable[[], SignInState] | None = None
         """Function that returns the session to open after this app has ended. Raises OSError, ValueError or NotSaved."""
-        self.mistakes: tuple[str, ...] = settings.problems
+        self.settings_errors: tuple[str, ...] = settings.problems
         """Invalid settings, a sentence each."""
         self._quitting = False
         self.picture = picture
@@ -274,7 +274,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self.register_theme(theme)
         self.theme = self._first_theme()
         if settings.theme and settings.theme not in self.available_themes:
-            self.mistakes += (_wrong_theme(settings, self.theme_picker.names),)
+            self.settings_errors += (_wrong_theme(settings, self.theme_picker.names),)
         self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -304,7 +304,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         """Reason why changes are not sent, as a sentence. Empty if they are."""
         return self._session.read_only if self._session is not None else ""
 
-    async def start(self, session: Session, view: str = "") -> None:
+    async def show_session(self, session: Session, view: str = "") -> None:
         """End the current session, if any, and show another one."""
         self._update_picture()
         self._save_drafts()
@@ -316,10 +316,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     async def _end_session(self) -> None:
         self.background_refresh.end()
-        self.workspace.leave()
-        self.trail.clear()
+        self.workspace.reset()
+        self.history.clear()
         if self._session is not None:
-            await self.writes.deliver()
+            await self.writes.flush()
             workers = tuple(self.workers)
             self.workers.cancel_all()
             await self.tasks.close()
@@ -342,12 +342,12 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             from octavo.tui.widgets.commands import apply_keymap
 
             problems = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
-            self.mistakes += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
-        if len(self.mistakes) > 1:
-            count = f"{len(self.mistakes)} settings are invalid. Press ! to list them. First problem:"
-            self.say(f"{count} {self.mistakes[0]}", tone="care", seconds=MISTAKES_SECONDS)
-        elif self.mistakes:
-            self.say(self.mistakes[0], tone="care", seconds=MISTAKES_SECONDS)
+            self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
+        if len(self.settings_errors) > 1:
+            count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
+            self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=MISTAKES_SECONDS)
+        elif self.settings_errors:
+            self.say(self.settings_errors[0], tone="care", seconds=MISTAKES_SECONDS)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, EscapeOrAlt):
@@ -384,7 +384,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
             self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
-            run_when_idle(self, lambda: self.workspace.is_from_before, lambda: preload(self.teardown.garbage))
+            run_when_idle(self, lambda: self.workspace.shows_cached_data, lambda: preload(self.teardown.garbage))
 
     def _first_painted(self) -> None:
         if not self.is_headless:
@@ -393,8 +393,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self._open(self._session)
 
     def _open(self, session: Session) -> None:
-        session.open()
-        self.workspace.count_comments()
+        session.on_first_paint()
+        self.workspace.follow_comment_counts()
         self.background_refresh.begin(session)
         from octavo.tui.app.session_start import notify_on_start  # lazy: after the first paint
 
@@ -407,10 +407,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         return [screen for mode in self.MODES for screen in self.screens_of(mode)]
 
     @property
-    def suggestions(self) -> Suggestions:
-        from octavo.tui.writing.suggestions import Suggesting  # lazy: few comments contain suggestions
+    def suggestions(self) -> SuggestionActions:
+        from octavo.tui.writing.suggestion_commands import SuggestionCommands  # lazy: few comments contain suggestions
 
-        return Suggesting(self)
+        return SuggestionCommands(self)
 
     def signal(self, name: str) -> Signal[Any]:
         signal: Signal[Any] = Signal(self, name)
@@ -420,7 +420,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
     def go(self, route: Route) -> None:
         routes.go(self, route)
 
-    def page_shown(self, screen: Any) -> None:
+    def note_page_shown(self, screen: Any) -> None:
         if self._recorder is not None:
             self._recorder.page_shown(screen)
 
@@ -431,7 +431,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         return self.tasks.start(work)
 
     @property
-    def ending(self) -> bool:
+    def is_ending(self) -> bool:
         """Return whether the app is exiting. Its widgets are being removed then."""
         return internals.is_ending(self)
 
@@ -443,7 +443,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Show a notification, without markup, where it covers nothing important."""
-        if self.ending or not self.screen_stack:
+        if self.is_ending or not self.screen_stack:
             return
         if self.screen.query("Notices"):
             self.notices.say(message, tone, seconds=seconds, undo=undo)
@@ -459,7 +459,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.words.ignore()
 
     def command_ran(self, id: str) -> None:
-        self.workspace.tour.command_ran(id)
+        self.workspace.tour.complete_step(id)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
@@ -476,7 +476,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         if view == "organization":
             _choose_organization(self, None)
             return
-        self.trail.leave(opened=False)
+        self.history.record(is_opened=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:
                 self.pop_screen()
@@ -534,11 +534,11 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any:
         if isinstance(screen, Screen) and not screen.is_modal and self.screen_stack:
-            self.trail.leave()
+            self.history.record()
         return super().push_screen(screen, *more, **also)
 
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
-        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
+        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.history.contains(screen))
 
     async def action_quit(self) -> None:
         """Quit. Ask for confirmation if a draft cannot be saved."""

@@ -24,10 +24,10 @@ def quit_or_up(app: Shell) -> None:
     hints = [each.number for each in app.notices.shown() if each.text == AGAIN]
     for number in hints:
         app.notices.close(number)
-    if app.trail.up():
+    if app.history.go_up():
         return
     focused = screen.focused.id if screen.focused is not None else None
-    if isinstance(screen, View) and focused not in screen.QUITS_FROM and screen.go_up():
+    if isinstance(screen, View) and focused not in screen.QUIT_LISTS and screen.go_up():
         return
     if len(app.screen_stack) > 1:
         app.pop_screen()
@@ -39,7 +39,7 @@ def quit_or_up(app: Shell) -> None:
 
 def save_drafts(app: Shell) -> None:
     """Save all drafts, as far as possible within two seconds."""
-    for save in tuple(app.before_end):
+    for save in tuple(app.exit_callbacks):
         save()
     if app.has_session and app.session.drafts.unsaved():
         with suppress(NotSaved):

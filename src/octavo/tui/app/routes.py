@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
-    from octavo.tui.content.content import ContentScreen
-    from octavo.tui.resources.browser import BrowserScreen
+    from octavo.tui.content.content_screen import ContentScreen
+    from octavo.tui.resources.resource_browser import BrowserScreen
     from octavo.tui.shell.shell import Shell
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
-    "inbox": "octavo.tui.inbox.inbox:InboxScreen",
-    "content": "octavo.tui.content.content:ContentScreen",
-    "changes": "octavo.tui.review.change_requests:ChangesScreen",
-    "comments": "octavo.tui.comments.all_threads:CommentsScreen",
-    "sites": "octavo.tui.resources.site_resources:screen",
-    "admin": "octavo.tui.resources.organization_resources:screen",
+    "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
+    "content": "octavo.tui.content.content_screen:ContentScreen",
+    "changes": "octavo.tui.review.request_list:ChangesScreen",
+    "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
+    "sites": "octavo.tui.resources.site_resources:create_screen",
+    "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
 """The view of each mode of the app."""
-CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
+CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
-OWN_CONFLICTS = "octavo.tui.review.own_conflicts:OwnConflictsScreen"
+OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:DraftConflictsScreen"
 
 
 def screen(name: str, *arguments: Any) -> Screen[Any]:
@@ -73,8 +73,8 @@ def go(shell: Shell, route: Route) -> None:
             _to_access(shell, at)
         case ToChangeRequest():
             _to_change_request(shell, route)
-        case ToSearch(words=words):
-            shell.push_screen(screen(SEARCH, words))
+        case ToSearch(query=query):
+            shell.push_screen(screen(SEARCH, query))
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToActivity():
@@ -97,12 +97,12 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         )
         return
 
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         content = await _content(shell, route)
         if is_whole(content):
-            content.spaces.take_wanted()
+            content.spaces.open_wanted()
             if route.part:
                 content.view.focus()  # The next keys are for the block of the route.
 
@@ -110,14 +110,14 @@ def _to_page(shell: Shell, route: ToPage) -> None:
 
 
 def _to_collection(shell: Shell, route: ToCollection) -> None:
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         content = await _content(shell)
         if not is_whole(content):
             return  # The app is exiting.
-        content.reading.nav.choose("spaces", content.reading.space, focus=True)
-        if not content.reading.nav.spaces.select_hidden(route.collection):
+        content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
+        if not content.open_space.nav.spaces.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )
@@ -127,7 +127,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
 
 def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
     kind, key = ("spaces", at.space_id) if isinstance(at, SpaceRef) else ("collections", at.collection_id)
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         await shell.switch_mode("admin")
@@ -135,7 +135,7 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         organization = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(organization):
-            organization.seeking.begin(kind, key, "everyone with access")
+            organization.pending.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 
@@ -144,7 +144,7 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
     """Switch to Content without other screens on top, and return it. It shows `wanted` instead of the last page."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.spaces.wanted = wanted or content.spaces.wanted
+    content.spaces.wanted_route = wanted or content.spaces.wanted_route
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()
@@ -152,7 +152,7 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
 
 
 def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
-    change_request = route.known
+    change_request = route.change_request
     if change_request is None:
 
         async def read() -> None:
@@ -163,9 +163,9 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 
         shell.background(read())
         return
-    shell.trail.leave()
+    shell.history.record()
     # Not awaited: the next key must reach the new screen.
-    with shell.trail.going():
+    with shell.history.paused():
         shell.switch_mode("changes")
         while len(shell.screen_stack) > 1:
             shell.pop_screen()
@@ -200,7 +200,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         await shell.switch_mode(route.view)
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        if shell.ending or _select_thread(shell, route) or route.view == "inbox":
+        if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
     current = shell.screen
     if isinstance(current, ShowsPages) and current.go_to_place(route.at, route.page, route.node):

@@ -25,19 +25,19 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification as soon as its information is known."""
     from octavo.tui.app import editor_files  # lazy: after the first paint
     from octavo.tui.review import unfinished_merges
-    from octavo.tui.writing import unsent_pages
+    from octavo.tui.writing.page_drafts import report_unsent_pages
 
     notifying = [
-        unfinished_merges.tell(app, session),
-        unsent_pages.tell(app, session),
+        unfinished_merges.report_unfinished(app, session),
+        report_unsent_pages(app, session),
         editor_files.recover_drafts(app),
     ]
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
-    if session.left_out is not None:
-        problems = asyncio.ensure_future(session.left_out())
-        notifying += [_show_progress(app, session.progress, problems), _show_problems(app, problems)]
+    if session.folder_warnings is not None:
+        problems = asyncio.ensure_future(session.folder_warnings())
+        notifying += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
     await asyncio.gather(*notifying)
 
 
@@ -45,7 +45,7 @@ async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asynci
     """Show the progress of loading a folder until it is loaded."""
     number = 0
     await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
-    while ((message := progress()) or not loaded.done()) and not app.ending:
+    while ((message := progress()) or not loaded.done()) and not app.is_ending:
         if message:
             app.notices.close(number)
             number = app.notices.say(message, seconds=PROGRESS_SECONDS)

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Session, SignedIn
+from octavo.tui.shell.session import Session, SignInResult
 from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
@@ -37,8 +37,8 @@ SIGN_IN: Commands[SignInScreen] = Commands(
         Command("demo", "ctrl+d", "Try the demo", "Try the demo with sample content (no account needed)", run=lambda _, view: view.try_demo(), priority=True),
         Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of Markdown files", run=lambda _, view: view.open_folder(), priority=True),
         Command("back", "escape", "Back", "Go back without signing in", run=lambda _, view: view.go_back(),
-                is_available=lambda _, view: bool(view.shell.sign_in_methods.before),
-                title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
+                is_available=lambda _, view: bool(view.shell.sign_in_methods.previous_label),
+                title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.previous_label}"),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
         # An input needs `?` as a character.
         Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
@@ -60,7 +60,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._signed_in: SignedIn | None = None
+        self._signed_in: SignInResult | None = None
 
     @property
     def shell(self) -> Shell:
@@ -68,7 +68,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def go_back(self) -> None:
         """Return to the session before this screen."""
-        self.shell.background(self._enter(self.shell.sign_in_methods.back))
+        self.shell.background(self._enter(self.shell.sign_in_methods.open_previous))
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -107,14 +107,14 @@ class SignInScreen(HasCommands, Screen[None]):
 
     async def _show_storage(self) -> None:
         sign_in_methods = self.shell.sign_in_methods
-        prompt = self._prompt(sign_in_methods.host, await sign_in_methods.keeping())
+        prompt = self._prompt(sign_in_methods.host, await sign_in_methods.describe_storage())
         for each in self.query("#said").results(Static):
             each.update(prompt)
 
     def on_mount(self) -> None:
         self.run_worker(self._show_storage())
-        if self.shell.sign_in_methods.greeting:
-            self._say(("care", self.shell.sign_in_methods.greeting))
+        if self.shell.sign_in_methods.reason:
+            self._say(("care", self.shell.sign_in_methods.reason))
         self.query_one("#start", TextButton).display = False
         self.query_one("#key", SecretInput).focus()
 
@@ -145,7 +145,7 @@ class SignInScreen(HasCommands, Screen[None]):
     @on(TextButton.Pressed, "#start")
     def _start(self) -> None:
         if self._signed_in is not None:
-            self.shell.background(self.shell.start(self._signed_in.session, "inbox"))
+            self.shell.background(self.shell.show_session(self._signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
     def _demo_pressed(self) -> None:
@@ -154,7 +154,7 @@ class SignInScreen(HasCommands, Screen[None]):
     def try_demo(self) -> None:
         """Open the demo."""
         self._say(("asking", "Preparing the demo…"))
-        self.shell.background(self._enter(self.shell.sign_in_methods.demo))
+        self.shell.background(self._enter(self.shell.sign_in_methods.open_demo))
 
     @on(TextButton.Pressed, "#open")
     @on(Input.Submitted, "#folder")
@@ -166,7 +166,7 @@ class SignInScreen(HasCommands, Screen[None]):
         field = self.query_one("#folder", PathInput)
         if field.value.strip():
             path = field.value.strip()
-            self.shell.background(self._enter(lambda: self.shell.sign_in_methods.folder(path)))
+            self.shell.background(self._enter(lambda: self.shell.sign_in_methods.open_folder(path)))
         else:
             field.focus()
 
@@ -176,7 +176,7 @@ class SignInScreen(HasCommands, Screen[None]):
         except (ApiError, ValueError, OSError) as error:
             self._say(("care", in_words(error)))
             return
-        await self.shell.start(session)
+        await self.shell.show_session(session)
 
     def _say(self, *facts: tuple[str, str]) -> None:
         if is_being_removed(self):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.exporting import Export, ask_where
+from octavo.tui.shell.file_dialogs import Export, ask_for_path
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_widgets import Fact
@@ -82,7 +82,7 @@ class UnsavedDrafts(ConfirmDialog):
         async def chunks() -> AsyncIterator[bytes]:
             yield content
 
-        ask_where(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", chunks))
+        ask_for_path(self._shell, Export("the unsaved drafts", "octavo-unsaved.md", chunks))
 
     @property
     def _joined_drafts(self) -> str:

@@ -12,8 +12,8 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
 from octavo.tui.reader.link_names import ShowsPage
-from octavo.tui.shell.outside import address_of_page, open_address, open_outside, said_without_address
-from octavo.tui.shell.page_queries import page_there, text_of
+from octavo.tui.shell.external_links import confirm_link, missing_link_reason, open_link, page_url
+from octavo.tui.shell.page_queries import find_page, page_markdown
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.terminal import clipboard
 
@@ -42,7 +42,7 @@ def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     """Follow what was opened on the page on show."""
     app = screen.shell
     if message.kind == "page":
-        open_address(app, "" if app.session.is_here else address_of_page(screen.page), "page")
+        open_link(app, "" if app.session.is_embedded else page_url(screen.page), "page")
     elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
         _follow(screen, message)
 
@@ -66,7 +66,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
     target = _target(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
-        open_address(screen.shell, address_of(screen, message.href), "link", words=message.words)
+        open_link(screen.shell, address_of(screen, message.href), "link", text=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
@@ -91,7 +91,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
     the space are."""
     if _is_not_here(app, target):
         if "://" in href:
-            open_outside(app, href, words=words)
+            confirm_link(app, href, text=words)
         else:
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
@@ -101,7 +101,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         case links.ToChangeRequest(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.ToUrl(url=url):
-            open_outside(app, url, words=words)
+            confirm_link(app, url, text=words)
         case links.ToFile() if at is not None:
             app.background(_save_file(app, at, target))
         case links.ToFile(name=name):
@@ -159,7 +159,7 @@ def follow_link_page(screen: FollowsLinks, page: Page) -> None:
         case "collection":
             leave(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:
-            open_outside(screen.shell, page.href or str(target.get("url") or ""), words=page.title)
+            confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
 
 
 def _as_link(anchor: object) -> str:
@@ -173,14 +173,14 @@ def _as_link(anchor: object) -> str:
 def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
     """Copy where a link leads, or the address of the page on show."""
     if message.kind == "page":
-        address, what = "" if screen.shell.session.is_here else address_of_page(screen.page), "page"
+        address, what = "" if screen.shell.session.is_embedded else page_url(screen.page), "page"
     else:
         address, what = address_of(screen, message.href), "link"
     if address:
         said = "Copied a link to the page." if what == "page" else "Copied the link."
         clipboard.copy(screen.shell, address, said)
     else:
-        screen.shell.say(said_without_address(screen.shell, what), tone="care")
+        screen.shell.say(missing_link_reason(screen.shell, what), tone="care")
 
 
 def address_of(screen: FollowsLinks, href: str) -> str:
@@ -194,13 +194,13 @@ def address_of(screen: FollowsLinks, href: str) -> str:
             return path
         case _ if _is_not_here(screen.shell, target):
             return href if "://" in href else ""
-        case _ if screen.shell.session.is_here:
+        case _ if screen.shell.session.is_embedded:
             return ""
         case links.ToPage(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
-            return _with_anchor(address_of_page(found), anchor)
+            return _with_anchor(page_url(found), anchor)
         case links.ToAnchor(anchor=anchor):
-            return _with_anchor(address_of_page(page), anchor)
+            return _with_anchor(page_url(page), anchor)
         case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
@@ -224,7 +224,7 @@ def _target(screen: FollowsLinks, href: str) -> links.Target:
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
     from octavo.tui.reader.linked_files import file_of
-    from octavo.tui.shell.exporting import save_file
+    from octavo.tui.shell.file_dialogs import save_file
 
     try:
         file = await file_of(app.session.live, at, target)
@@ -249,11 +249,11 @@ async def show_shared(
     screen = app.screen
     for asked in pages:
         try:
-            page = await page_there(app.session.live, asked)
+            page = await find_page(app.session.live, asked)
         except ApiError as error:
             app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
-        found = await asyncio.to_thread(_shared_in, text_of(page), sources.targets, target)
+        found = await asyncio.to_thread(_shared_in, page_markdown(page), sources.targets, target)
         if app.screen is not screen:
             return  # one does something else by now
         if found is not None:
@@ -281,7 +281,7 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
     except (ApiError, ValueError) as error:
         app.say(f"Could not open the site: {error}", tone="failed")
         return
-    open_address(app, site.urls.published or site.urls.app or "", "site", words=site.title)
+    open_link(app, site.urls.published or site.urls.app or "", "site", text=site.title)
 
 
 def _show_sheet(

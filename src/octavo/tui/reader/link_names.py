@@ -15,7 +15,7 @@ from octavo.documents.emoji import to_emoji
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
-from octavo.tui.shell.file_facts import in_short
+from octavo.tui.shell.item_labels import file_summary
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -125,7 +125,7 @@ async def find(
             case links.ToFile(name=name):
                 file = await file_of(live, asked.page_ref, target)
                 return (
-                    LinkTitle(file.name or name, where=in_short(file))
+                    LinkTitle(file.name or name, where=file_summary(file))
                     if file is not None
                     else LinkTitle(problem=_NO_FILE)
                 )

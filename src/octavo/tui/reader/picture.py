@@ -21,9 +21,9 @@ from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
-from octavo.tui.shell.exporting import Export, ask_where
-from octavo.tui.shell.file_facts import format_of, size_in_words
-from octavo.tui.shell.outside import open_outside
+from octavo.tui.shell.external_links import confirm_link
+from octavo.tui.shell.file_dialogs import Export, ask_for_path
+from octavo.tui.shell.item_labels import format_name, format_size
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
@@ -96,7 +96,7 @@ def _why_no_place(_: object, screen: PictureScreen) -> str | None:
 
 
 def _why_no_browser(_: object, screen: PictureScreen) -> str | None:
-    if screen.place is not None and not screen.place.host and screen.shell.session.is_here:
+    if screen.place is not None and not screen.place.host and screen.shell.session.is_embedded:
         return "A browser cannot open this image: it is stored in Octavo. Press w to save the image."
     return _why_no_place(_, screen)
 
@@ -265,9 +265,9 @@ class PictureScreen(Dialog[None]):
             width, height = round(file.dimensions.width), round(file.dimensions.height)
         size = len(self._data) if self._data is not None else file.size if file is not None else 0
         parts = [
-            made.format or (format_of(file) if file is not None else ""),
+            made.format or (format_name(file) if file is not None else ""),
             f"{width} × {height} pixels" if width else "",
-            size_in_words(size) if size else "",
+            format_size(size) if size else "",
             f"first of {made.frames} frames" if made.frames > 1 else "",
             self.place.host if self.place is not None else "",
         ]
@@ -296,7 +296,7 @@ class PictureScreen(Dialog[None]):
     def browse(self) -> None:
         """Open the image in the browser."""
         if self.place is not None:
-            open_outside(self.shell, self.place.url)
+            confirm_link(self.shell, self.place.url)
 
     def save(self) -> None:
         """Save the image to disk."""
@@ -307,7 +307,7 @@ class PictureScreen(Dialog[None]):
         async def content() -> AsyncIterator[bytes]:
             yield data if data is not None else await bring(session, place)
 
-        ask_where(self.shell, Export(place.name, place.name, content))
+        ask_for_path(self.shell, Export(place.name, place.name, content))
 
 
 def look_at(app: Shell, view: PageView, src: str) -> None:

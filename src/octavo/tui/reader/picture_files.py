@@ -80,7 +80,7 @@ async def place_of(session: Session, at: ContentRef, target: links.Target) -> Pl
 
 async def kept(session: Session, place: Place) -> bytes | None:
     """The bytes of a picture that was looked at before."""
-    return await asyncio.to_thread(session.pictures.get, place.kept_as)
+    return await asyncio.to_thread(session.image_cache.get, place.kept_as)
 
 
 async def bring(session: Session, place: Place) -> bytes:
@@ -93,7 +93,7 @@ async def bring(session: Session, place: Place) -> bytes:
     except TimeoutError:
         raise NotShown(f"Could not load the image within {SECONDS:g} s. Press r to retry.") from None
     whole = bytes(data)
-    await asyncio.to_thread(session.pictures.put, place.kept_as, whole)
+    await asyncio.to_thread(session.image_cache.put, place.kept_as, whole)
     return whole
 
 

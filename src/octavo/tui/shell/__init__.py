@@ -1,1 +1,1 @@
-"""What a view may ask of the app, and what all views are made of. It knows no screen."""
+"""Shared base of all views: the `Shell` protocol of the app, the `View` class, routes, and the state of the session."""

@@ -1,4 +1,4 @@
-"""What is written in a dialog: a draft until the server has it, so that neither esc nor a refusal loses a word."""
+"""Saves the text that the user types in a dialog as a draft, so that it survives `esc` and failed requests."""
 
 from __future__ import annotations
 
@@ -11,85 +11,85 @@ from octavo.data.state_db import NotSaved
 if TYPE_CHECKING:
     from octavo.tui.shell.shell import Shell
 
-SAID = "Saved as a draft. Open this dialog again to continue."
+DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
 
 
 class DialogDraft:
-    """The draft of one place. `begin` is what stands there when nothing is kept, and is no draft."""
+    """The draft of one dialog, stored under `key`. A text equal to `initial` is not stored."""
 
-    def __init__(self, app: Shell, place: str, begin: str = "") -> None:
-        self._app, self._place, self._begin = app, place, begin
+    def __init__(self, app: Shell, key: str, initial: str = "") -> None:
+        self._app, self._key, self._initial = app, key, initial
         self._drafts = app.session.drafts
 
     @property
-    def place(self) -> str:
-        """Its place among the drafts."""
-        return self._place
+    def key(self) -> str:
+        """Key of the draft in the database."""
+        return self._key
 
     @property
     def text(self) -> str:
-        """What to begin with."""
-        draft = self._drafts.get(self._place)
-        return self._begin if draft is None else draft
+        """The draft, or the initial text if there is no draft."""
+        draft = self._drafts.get(self._key)
+        return self._initial if draft is None else draft
 
     @property
     def is_saved(self) -> bool:
-        """Whether what is written is on disk as it is."""
-        return all(draft.key != self._place for draft in self._drafts.unsaved())
+        """True if the latest text is on disk."""
+        return all(draft.key != self._key for draft in self._drafts.unsaved())
 
     @property
-    def trouble(self) -> str:
-        """Why it is not saved, in a sentence, or why nothing can be saved. Empty: it can be."""
-        if self._place in self._drafts.late_keys():
+    def save_problem(self) -> str:
+        """Reason why drafts cannot be saved, as a sentence. Empty if they can be saved."""
+        if self._key in self._drafts.late_keys():
             return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
         return self._app.session.state.save_error
 
     def save(self, text: str) -> Awaitable[None]:
-        """Await it: then `text` is kept. Awaiting raises NotSaved."""
-        return self._drafts.save(self._place, self._draft(text))
+        """Save `text`. The returned awaitable raises NotSaved."""
+        return self._drafts.save(self._key, self._draft(text))
 
     def save_now(self, text: str) -> None:
-        """Keep `text` before this returns: the app ends. Raises NotSaved."""
-        self._drafts.save_now(self._place, self._draft(text))
+        """Save `text` before this method returns, because the app quits. Raises NotSaved."""
+        self._drafts.save_now(self._key, self._draft(text))
 
-    def take_newer(self, text: str, written_at: datetime) -> None:
-        """Keep `text`, which was written at that time, unless there is a newer draft. Raises NotSaved."""
-        there = next((each for each in self._drafts.all() if each.key == self._place), None)
-        if there is None or there.saved_at < written_at:
-            self._drafts.get(self._place)  # what is there is replaced
-            self._drafts.save_now(self._place, text)
+    def save_newer(self, text: str, written_at: datetime) -> None:
+        """Save `text`, which was written at `written_at`, unless a newer draft exists. Raises NotSaved."""
+        stored = next((each for each in self._drafts.all() if each.key == self._key), None)
+        if stored is None or stored.saved_at < written_at:
+            self._drafts.get(self._key)  # A draft that was read may be replaced.
+            self._drafts.save_now(self._key, text)
 
-    def keep(self, text: str) -> None:
-        """Keep `text`, and say why that fails, once until it works."""
-        is_told = self._place in self._drafts.late_keys()
-        self._app.background(self._keep(self.save(text), is_told))
+    def autosave(self, text: str) -> None:
+        """Save `text` in the background. If that fails, show one notification until saving works again."""
+        is_reported = self._key in self._drafts.late_keys()
+        self._app.background(self._save_or_report(self.save(text), is_reported))
 
-    def keep_now(self, text: str) -> None:
-        """`keep` before this returns: the app ends."""
-        is_told = self._place in self._drafts.late_keys()
+    def autosave_now(self, text: str) -> None:
+        """Like `autosave`, but save before this method returns, because the app quits."""
+        is_reported = self._key in self._drafts.late_keys()
         try:
             self.save_now(text)
         except NotSaved as error:
-            if not is_told:
+            if not is_reported:
                 self._app.say(str(error), tone="failed")
 
-    def drop(self) -> None:
-        """The server has it."""
-        self.keep(self._begin)
+    def delete(self) -> None:
+        """Delete the draft, because the server has the text."""
+        self.autosave(self._initial)
 
     def _draft(self, text: str) -> str:
-        return "" if text.strip() == self._begin.strip() else text
+        return "" if text.strip() == self._initial.strip() else text
 
-    async def _keep(self, saving: Awaitable[None], is_told: bool) -> None:
+    async def _save_or_report(self, saving: Awaitable[None], is_reported: bool) -> None:
         try:
             await saving
         except NotSaved as error:
-            if not is_told:
+            if not is_reported:
                 self._app.say(str(error), tone="failed")
 
 
-def why_not_saved(save: Callable[[str], None], text: str) -> str:
-    """Save `text` before this returns, and answer why that failed, in a sentence: empty when it did not."""
+def save_error(save: Callable[[str], None], text: str) -> str:
+    """Call `save` with `text`. Return the message of the error if that fails, else an empty string."""
     try:
         save(text)
     except NotSaved as error:

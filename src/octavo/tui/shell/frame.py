@@ -1,7 +1,9 @@
-"""The frame: a line above with the views, a line below with where we are and what waits."""
+"""The frame around every view: the top bar with the tabs of the views, the tour strip, and the status bar."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
@@ -12,7 +14,11 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.wording import plural
+
 if TYPE_CHECKING:
+    from octavo.data.polling import RemoteChanges
     from octavo.tui.shell.shell import Shell
 
 VIEWS = (
@@ -24,7 +30,7 @@ VIEWS = (
     ("6", "admin", "Admin"),
 )
 
-_WAYS = (
+_LAYOUTS = (
     (True, False, 24),
     (True, False, 14),
     (True, True, 8),
@@ -34,25 +40,25 @@ _WAYS = (
     (False, True, 8),
     (False, True, 0),
 )
-"""How the top bar is put, the first that has room: whether views are named, whether they stand close, and how many letters
-of the organization are shown."""
+"""Layouts of the top bar, widest first: whether all tabs are named, whether tabs have no gaps between them, and how
+many letters of the organization are shown."""
 
-_WITH_ACCOUNT = ((True, False, 24), (True, False, 14), (True, False, 8))
-"""Layouts that also show the account, tried first. On a server, the age of the data is shortened before the organization."""
+_ACCOUNT_LAYOUTS = ((True, False, 24), (True, False, 14), (True, False, 8))
+"""Layouts of the top bar that include the account, in the format of `_LAYOUTS`. They are tried first."""
 
-_BETWEEN, _LEAST_NAME = " › ", 4
-"""The separator of the names of a path, and the cells that each name keeps."""
+_PATH_SEPARATOR, _MIN_NAME_WIDTH = " › ", 4
+"""Separator between the names in a path, and the smallest width of a name in cells."""
 
-Piece = str | tuple[str, str]
+TextPiece = str | tuple[str, str]
 
 
 class TopBar(Widget):
-    """The organization, the views with their counts, the state of the link and the account."""
+    """Bar with the organization, the tabs of the views with their counts, the connection status and the account."""
 
     DEFAULT_CSS = "TopBar { height: 2; dock: top; background: $background; color: $octavo-muted; border-bottom: solid $octavo-line; }"
 
-    class ViewWanted(Message):
-        """A view was clicked; `organization` stands for the switcher."""
+    class ViewRequested(Message):
+        """Posted when the user clicks a tab. The view `organization` means the organization switcher."""
 
         def __init__(self, view: str) -> None:
             super().__init__()
@@ -62,90 +68,91 @@ class TopBar(Widget):
         super().__init__()
         self._view = view
         self._spans: list[tuple[int, int, str]] = []
-        self._shown = Content("")
-        self._is_late = False
+        self._painted = Content("")
+        self._needs_paint = False
 
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def on_mount(self) -> None:
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
-        self.shell.workspace.inbox.changed.subscribe(self, lambda _: self._changed())
-        self.set_interval(5, self._look_again)
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
+        self.shell.workspace.inbox.changed.subscribe(self, lambda _: self._repaint_if_changed())
+        self.set_interval(5, self._refresh_connection)
 
-    def _look_again(self) -> None:
-        self.shell.workspace.look_at_link()
-        self._changed()
+    def _refresh_connection(self) -> None:
+        self.shell.workspace.update_connection()
+        self._repaint_if_changed()
 
-    def _changed(self) -> None:
-        # What is not on show is reckoned when it is.
-        if not self._is_late and not (self.screen.is_current and self._line().is_same(self._shown)):
-            self._is_late = True
+    def _repaint_if_changed(self) -> None:
+        # A bar on another screen is computed when its screen is shown.
+        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
+            self._needs_paint = True
             self.refresh()
 
     def render(self) -> RenderResult:
-        self._shown, self._is_late = self._line(), False
-        return self._shown
+        self._painted, self._needs_paint = self._line(), False
+        return self._painted
 
     def _line(self) -> Content:
         width = self.content_size.width
-        left, link = Content(""), self.shell.workspace.link
-        whole = self._right(link, wide=True)
-        with_account = [whole, self._right(link, wide=True, short=True)]
-        rights = [whole, self._right(link), self._right(link, short=True)]
+        left, link = Content(""), self.shell.workspace.connection
+        full = self._right_part(link, show_account=True)
+        with_account = [full, self._right_part(link, show_account=True, is_short=True)]
+        right_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
         if self._is_demo:
-            # That it is the demo is worth more than the age of the data.
-            with_account, rights = [whole], [whole, self._right(link, short=True)]
+            # The label of the demo is more important than the age of the data.
+            with_account, right_parts = [full], [full, self._right_part(link, is_short=True)]
             if link[0].startswith("● "):
-                rights.append(self._right(("●", "●", link[2])))
-        ways = (
-            (_WITH_ACCOUNT[0], [self._right(link, wide=True, person=True)]),
-            *((way, with_account) for way in _WITH_ACCOUNT),
-            *((way, rights) for way in _WAYS),
+                right_parts.append(self._right_part(("●", "●", link[2])))
+        layouts = (
+            (_ACCOUNT_LAYOUTS[0], [self._right_part(link, show_account=True, show_user=True)]),
+            *((layout, with_account) for layout in _ACCOUNT_LAYOUTS),
+            *((layout, right_parts) for layout in _LAYOUTS),
         )
-        for (is_named, is_tight, letters), beside in ways:
-            left = self._left(letters, is_named=is_named, is_tight=is_tight)
-            for right in beside:
+        for (is_named, is_tight, letters), candidates in layouts:
+            left = self._left_part(letters, is_named=is_named, is_tight=is_tight)
+            for right in candidates:
                 if (gap := width - left.cell_length - right.cell_length) > 0:
                     return left + Content(" " * gap) + right
         return left.truncate(width, ellipsis=True)
 
-    def _left(self, letters: int, *, is_named: bool, is_tight: bool) -> Content:
-        """The organization in so many letters, and the views: with their names or only that of the one on show."""
-        between = Content("" if is_tight else " ")
+    def _left_part(self, letters: int, *, is_named: bool, is_tight: bool) -> Content:
+        """Return the first `letters` letters of the organization, then the tabs. Without `is_named`, only the current
+        tab has a name."""
+        gap = Content("" if is_tight else " ")
         left = Content.assemble(" ", ("◆", "$primary"), " ")
         title = self.shell.workspace.organization.title if self.shell.workspace.organization else "Octavo"
         self._spans = []
-        name = Content.styled(f"{_cut(title, letters)} ", "bold $foreground") if letters else Content("")
-        left = self._add(left, Content.assemble(name, "▾"), "organization") + Content(" ")
+        name = Content.styled(f"{_shorten(title, letters)} ", "bold $foreground") if letters else Content("")
+        left = self._append_tab(left, Content.assemble(name, "▾"), "organization") + Content(" ")
         for key, view, name_of_view in VIEWS:
             label = Content.assemble((key, "$primary"), f" {name_of_view}" if is_named or view == self._view else "")
             if (count := self.shell.workspace.counts.get(view)) and is_named:
                 label = label + Content(f" {count}")
-            label = Content.assemble(" " if view == self._view else between, label, " ")
+            label = Content.assemble(" " if view == self._view else gap, label, " ")
             if view == self._view:
                 label = label.stylize("bold $foreground on $panel")
-            left = self._add(left, label, view)
+            left = self._append_tab(left, label, view)
         return left
 
-    def _add(self, line: Content, piece: Content, view: str) -> Content:
+    def _append_tab(self, line: Content, piece: Content, view: str) -> Content:
         self._spans.append((line.cell_length, line.cell_length + piece.cell_length, view))
         return line + piece
 
-    def _right(
-        self, link: tuple[str, str, str], *, wide: bool = False, short: bool = False, person: bool = False
+    def _right_part(
+        self, link: tuple[str, str, str], *, show_account: bool = False, is_short: bool = False, show_user: bool = False
     ) -> Content:
-        """The state of the link, and with `wide` the account. `person`: with the name of the user, where the account is the
-        demo. The demo is always named."""
-        words, in_short, style = link
-        pieces: list[Piece | Content] = [(in_short if short else words, style), " "]
+        """Return the connection status, then the account if `show_account` is set. With `show_user`, the demo also
+        shows the name of the user. The label of the demo is always shown."""
+        text, short_text, style = link
+        pieces: list[TextPiece | Content] = [(short_text if is_short else text, style), " "]
         if self._is_demo:
-            label, me = self.shell.session.label, self.shell.workspace.me
-            if person and me is not None:
-                pieces += [(me.name, "$octavo-muted"), "  "]
-            pieces += [(label if wide else "DEMO", "bold $warning"), " "]
-        elif wide and self.shell.has_session:
+            label, user = self.shell.session.label, self.shell.workspace.me
+            if show_user and user is not None:
+                pieces += [(user.name, "$octavo-muted"), "  "]
+            pieces += [(label if show_account else "DEMO", "bold $warning"), " "]
+        elif show_account and self.shell.has_session:
             pieces += [(self.shell.session.label, "$octavo-muted"), " "]
         return Content.assemble(*pieces)
 
@@ -156,11 +163,11 @@ class TopBar(Widget):
     def on_click(self, event: Click) -> None:
         for start, end, view in self._spans:
             if start <= event.x < end:
-                self.post_message(self.ViewWanted(view))
+                self.post_message(self.ViewRequested(view))
 
 
 class TourStrip(Widget):
-    """Names the next step of the tour below the top bar. Hidden while no tour is on."""
+    """Line below the top bar with the next step of the tour. Hidden while no tour is active."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -172,21 +179,21 @@ class TourStrip(Widget):
         return cast("Shell", self.app)
 
     def on_mount(self) -> None:
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
-        self._changed()
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
+        self._repaint_if_changed()
 
-    def _changed(self) -> None:
-        self.display = bool(self.shell.workspace.tour.words)
+    def _repaint_if_changed(self) -> None:
+        self.display = bool(self.shell.workspace.tour.instruction)
         self.refresh()
 
     def render(self) -> RenderResult:
-        words, leave = self.shell.workspace.tour.words, self.shell.workspace.tour.way_out
-        gap = self.content_size.width - len(words) - len(leave)
-        return Content.assemble((words, "bold $primary"), " " * max(gap, 2), (leave, "$octavo-muted"))
+        instruction, exit_hint = self.shell.workspace.tour.instruction, self.shell.workspace.tour.exit_hint
+        gap = self.content_size.width - len(instruction) - len(exit_hint)
+        return Content.assemble((instruction, "bold $primary"), " " * max(gap, 2), (exit_hint, "$octavo-muted"))
 
 
 class StatusBar(Widget):
-    """Where we are on the left; on the right what is known about it, what others did meanwhile, writes under way last."""
+    """Bar with the current location on the left, and facts, news from other people and queued writes on the right."""
 
     DEFAULT_CSS = """
     StatusBar { height: 2; dock: bottom; background: $background; color: $octavo-muted; border-top: solid $octavo-line; margin-bottom: 1; }
@@ -194,68 +201,113 @@ class StatusBar(Widget):
 
     crumbs = reactive("")
     facts = reactive("")
-    _shown = Content("")
-    _is_late = False
+    _painted = Content("")
+    _needs_paint = False
 
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def on_mount(self) -> None:
-        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._changed())
-        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._changed())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._repaint_if_changed())
 
-    def _changed(self) -> None:
-        # What is not on show is reckoned when it is.
-        if not self._is_late and not (self.screen.is_current and self._line().is_same(self._shown)):
-            self._is_late = True
+    def _repaint_if_changed(self) -> None:
+        # A bar on another screen is computed when its screen is shown.
+        if not self._needs_paint and not (self.screen.is_current and self._line().is_same(self._painted)):
+            self._needs_paint = True
             self.refresh()
 
     def render(self) -> RenderResult:
-        self._shown, self._is_late = self._line(), False
-        return self._shown
+        self._painted, self._needs_paint = self._line(), False
+        return self._painted
 
     def _line(self) -> Content:
         width = self.content_size.width
         left = Content(f" {self.crumbs}")
-        right = self._right(self.facts)
-        if self.shell.workspace.news.words and left.cell_length + right.cell_length + 2 > width:
-            right = self._right("")  # what is known can be seen again any time
-        # However much there is to say, where we are is still to be seen.
+        right = self._right_part(self.facts)
+        if self.shell.workspace.news.summary and left.cell_length + right.cell_length + 2 > width:
+            right = self._right_part("")  # The facts come back as soon as the news is dismissed.
+        # The location keeps at least a third of the width.
         right = right.truncate(max(width - left.cell_length - 2, width * 2 // 3), ellipsis=True)
-        left = Content(f" {path_in(self.crumbs, max(width - right.cell_length - 3, 0))}")
+        left = Content(f" {shorten_path(self.crumbs, max(width - right.cell_length - 3, 0))}")
         gap = width - left.cell_length - right.cell_length
         if gap < 0:
             return right.truncate(width, ellipsis=True)
         return left + Content(" " * gap) + right
 
-    def _right(self, facts: str) -> Content:
+    def _right_part(self, facts: str) -> Content:
         workspace = self.shell.workspace
         read_only = "read-only" if self.shell.has_session and self.shell.session.read_only else ""
-        said = [
-            (workspace.unsent.trouble, "bold $error"),
+        parts = [
+            (workspace.unsent.save_problem, "bold $error"),
             (facts, ""),
-            (workspace.news.words, "$primary"),
-            (workspace.waiting, "$warning"),
+            (workspace.news.summary, "$primary"),
+            (workspace.outbox_summary, "$warning"),
             (read_only, "bold $warning"),
         ]
-        pieces = [Content.assemble(each) for each in said if each[0]]
+        pieces = [Content.assemble(part) for part in parts if part[0]]
         return Content("  ").join(pieces) + Content(" ") if pieces else Content("")
 
 
-def path_in(crumbs: str, width: int) -> str:
-    """Cut the longest names of a path such as "Handbook › Guides › Alerts" with `…` until the path fits `width` cells, so
-    that each name still begins in it."""
-    names, between = crumbs.split(_BETWEEN), cell_len(_BETWEEN)
-    while (over := sum(map(cell_len, names)) + between * (len(names) - 1) - width) > 0:
-        at = max(range(len(names)), key=lambda index: cell_len(names[index]))
-        others = [cell_len(name) for index, name in enumerate(names) if index != at]
-        length = max(cell_len(names[at]) - over, max(others, default=0) - 1, _LEAST_NAME)
-        if length >= cell_len(names[at]):
+def shorten_path(crumbs: str, width: int) -> str:
+    """Shorten a path such as "Handbook › Guides › Alerts" to `width` cells, longest names first. Each shortened name
+    ends in `…`."""
+    names, separator_width = crumbs.split(_PATH_SEPARATOR), cell_len(_PATH_SEPARATOR)
+    while (excess := sum(map(cell_len, names)) + separator_width * (len(names) - 1) - width) > 0:
+        longest = max(range(len(names)), key=lambda index: cell_len(names[index]))
+        other_widths = [cell_len(name) for index, name in enumerate(names) if index != longest]
+        length = max(cell_len(names[longest]) - excess, max(other_widths, default=0) - 1, _MIN_NAME_WIDTH)
+        if length >= cell_len(names[longest]):
             break
-        names[at] = Content(names[at]).truncate(length, ellipsis=True).plain
-    return Content(_BETWEEN.join(names)).truncate(width, ellipsis=True).plain
+        names[longest] = Content(names[longest]).truncate(length, ellipsis=True).plain
+    return Content(_PATH_SEPARATOR.join(names)).truncate(width, ellipsis=True).plain
 
 
-def _cut(text: str, length: int) -> str:
+def _shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+MIN_SHOWN = timedelta(seconds=10)
+"""Shortest time for which news is shown. A key pressed just as the news arrives does not dismiss it."""
+
+
+class RemoteNews:
+    """News about changes by other people, such as `2 new replies · 1 merge`, shown until the user presses a key."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._news: RemoteChanges | None = None
+        self._shown_since: datetime | None = None
+
+    def add(self, news: RemoteChanges) -> None:
+        """Add changes to the news."""
+        self._news = news if self._news is None else self._news + news
+        if self.summary and self._shown_since is None:
+            self._shown_since = wording.clock()
+        self._on_change()
+
+    def dismiss(self) -> None:
+        """Clear the news because the user pressed a key, unless the news has just arrived."""
+        if self._shown_since is not None and wording.clock() - self._shown_since >= MIN_SHOWN:
+            self.clear()
+
+    def clear(self) -> None:
+        """Clear the news."""
+        self._news = self._shown_since = None
+        self._on_change()
+
+    @property
+    def summary(self) -> str:
+        """All news in one line. Empty without news."""
+        news = self._news
+        if news is None:
+            return ""
+        counts = (
+            (news.threads, "new thread", ""),
+            (news.replies, "new reply", "new replies"),
+            (news.reviews, "new review", ""),
+            (news.change_requests, "new change request", ""),
+            (news.merges, "merge", ""),
+        )
+        return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in counts if number)

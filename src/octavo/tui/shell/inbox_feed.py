@@ -1,4 +1,4 @@
-"""The inbox of the organization on show, for every view: what needs the person, and what was done with it."""
+"""The inbox of the current organization, shared by all views: its rows, and which of them are done or snoozed."""
 
 from __future__ import annotations
 
@@ -20,151 +20,152 @@ if TYPE_CHECKING:
     from octavo.data.inbox import InboxRow
     from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
-    from octavo.tui.shell.host import Host
     from octavo.tui.shell.session import Session
+    from octavo.tui.shell.shell import Shell
 
 
-_COUNT = "count of the inbox"
+_COUNT_FACT = "count of the inbox"
 
 
 class InboxFeed:
-    """Follows the inbox until the session ends: from the moment somebody looks at it, or, if they did in an earlier run, from
-    the first look in the background on. Before, nothing is asked for it, and its count is that of the earlier run."""
+    """Loads the inbox of the current organization until the session ends. Loading starts when the user opens the inbox,
+    or with the first background refresh if the user opened it in an earlier run. Until then, the inbox shows the count
+    of the earlier run."""
 
-    def __init__(self, app: Host, count: Callable[[str, ListPage[Comment]], None]) -> None:
-        """`count` is called with the id of a change request and its open comments, when the comments are read."""
-        self._count = count
-        self._counted: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
-        """The comments of each change request that `count` was called with last."""
+    def __init__(self, app: Shell, on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
+        """`on_comments_read` is called with the id of a change request and its open comments as soon as they are read."""
+        self._on_comments_read = on_comments_read
+        self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}
+        """Comments of each change request that were passed to `on_comments_read` last."""
         self.changed: Signal[None] = app.signal("inbox")
-        """Other rows need the person, or something else is known of them."""
+        """Published when the rows or their data have changed."""
         self.loader: InboxLoader | None = None
-        """Loads the rows. None before the inbox was first opened, and without an organization."""
+        """Loads the rows. None until the inbox is first opened, and without an organization."""
         self.marks: InboxMarks | None = None
         self.snapshot: InboxSnapshot | None = None
-        """All that is known, also what was done or put off."""
+        """All rows, including done and snoozed rows."""
         self.rows: MarkedRows | None = None
-        """The same, by what was done with it."""
+        """The rows of `snapshot`, grouped into current, done and snoozed rows."""
         self._session: Session | None = None
         self._organization: Organization | None = None
-        self._wanted = False
-        self._kept_count: int | None = None
-        """How many things needed the person when that was last known, also in an earlier run. None: that never was."""
-        self._leave: Callable[[], None] | None = None
+        self._is_started = False
+        self._last_count: int | None = None
+        """Count of the last complete inbox, possibly from an earlier run. None if the inbox was never complete."""
+        self._unsubscribe: Callable[[], None] | None = None
 
-    def enter(self, session: Session, organization: Organization) -> None:
-        """Follow the inbox of this organization, and of no other."""
-        self._let_go()
+    def switch_organization(self, session: Session, organization: Organization) -> None:
+        """Load the inbox of `organization` instead of the previous inbox."""
+        self._reset()
         self._session, self._organization = session, organization
-        kept = session.state.get_fact(_COUNT)
-        in_this = isinstance(kept, dict) and kept.get("organization") == organization.id
-        self._kept_count = kept["count"] if in_this and isinstance(kept.get("count"), int) else None
-        if self._wanted:
-            self.begin()
+        saved = session.state.get_fact(_COUNT_FACT)
+        is_same_organization = isinstance(saved, dict) and saved.get("organization") == organization.id
+        self._last_count = saved["count"] if is_same_organization and isinstance(saved.get("count"), int) else None
+        if self._is_started:
+            self.start()
 
-    def begin(self) -> None:
-        """Follow it from now on."""
-        self._wanted = True
+    def start(self) -> None:
+        """Start loading the inbox."""
+        self._is_started = True
         if self.loader is not None or self._session is None or self._organization is None:
             return
-        from octavo.data.inbox_loader import InboxLoader  # a first screen that shows a page does without
+        # lazy: the loader of the inbox, which a first screen with a page does not need
+        from octavo.data.inbox_loader import InboxLoader
         from octavo.data.inbox_marks import InboxMarks
 
         session = self._session
         self.marks = InboxMarks(session.state)
         self.loader = InboxLoader(session.live, session.drafts, self._organization)
-        self._leave = self.loader.subscribe(self._show)
+        self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
-        """Fetch what has changed, in the background. Fetches nothing for a user who has never opened the inbox: all of the
-        inbox would have to be fetched."""
-        if self._kept_count is not None:
-            self.begin()
+        """Fetch changes in the background. If the user has never opened the inbox, nothing is fetched."""
+        if self._last_count is not None:
+            self.start()
         if self.loader is not None:
             await self.loader.poll()
 
-    def words_changed(self) -> None:
-        """Something was written and not sent, or is so no more."""
+    def rebuild(self) -> None:
+        """Rebuild the rows after an unsent text appeared or disappeared."""
         if self.loader is not None:
             self.loader.rebuild()
 
     @property
     def as_of(self) -> datetime | None:
-        """When what says what needs the person was read. None: it never was."""
+        """When the data of the inbox was read. None if it was never read."""
         return self.loader.as_of if self.loader is not None else None
 
     @property
-    def lists(self) -> tuple[Operation[Any], ...]:
-        """What asks for the lists that say what there is, and what of it moved."""
+    def list_operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that load the lists of the inbox."""
         return self.loader.lists if self.loader is not None else ()
 
-    def leave_organization(self) -> None:
-        """There is no organization any more that it could be of."""
-        self._let_go()
+    def clear_organization(self) -> None:
+        """Stop loading the inbox, because no organization is left."""
+        self._reset()
         self._organization = None
         self.changed.publish(None)
 
-    def end(self) -> None:
-        """The session ends."""
-        self._let_go()
+    def stop(self) -> None:
+        """Stop loading the inbox, because the session ends."""
+        self._reset()
         self._session = self._organization = None
-        self._wanted = False
+        self._is_started = False
 
-    def look_again(self) -> None:
-        """Sort the rows anew: something was done with one, or what was put off may be due."""
+    def regroup(self) -> None:
+        """Group the rows again after a mark has changed or a snoozed row is due."""
         if self.snapshot is not None and self.marks is not None:
             self.rows = self.marks.sort(self.snapshot.rows)
-            self._keep_count()
+            self._save_count()
             self.changed.publish(None)
 
     @property
     def count(self) -> int:
-        """How many things need the person, as far as that is known."""
+        """Number of rows that need the attention of the user, as far as they are loaded."""
         snapshot, rows = self.snapshot, self.rows
-        if snapshot is None or rows is None or not (snapshot.rows or _is_whole(snapshot)):
-            return self._kept_count or 0
+        if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
+            return self._last_count or 0
         return len(rows.here)
 
     def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
-        """The change request a row is about, as far as it is known."""
+        """Return the change request of a row. None if it is not loaded or the row has none."""
         if self.loader is None or row is None or not isinstance(row.target, ChangeRequestRef):
             return None
         return self.loader.change_request(row.target)
 
     def comment(self, row: InboxRow | None) -> Comment | None:
-        """The first comment of the thread a row is about, as far as it is known."""
-        from octavo.data.inbox import ThreadRef  # as above
+        """Return the first comment of the thread of a row. None if it is not loaded or the row has none."""
+        from octavo.data.inbox import ThreadRef  # lazy: the inbox, as in `begin`
 
         if self.loader is None or row is None or not isinstance(row.target, ThreadRef):
             return None
         return self.loader.comment(row.target)
 
-    def _show(self, snapshot: InboxSnapshot) -> None:
+    def _on_snapshot(self, snapshot: InboxSnapshot) -> None:
         self.snapshot = snapshot
-        read = self.loader.threads_of_requests if self.loader is not None else {}
-        for at, said in read.items():
-            if self._counted.get(at) is not said:
-                self._count(at.change_request_id, ListPage(items=said))
-        self._counted = read
-        self.look_again()
+        comments_by_request = self.loader.threads_of_requests if self.loader is not None else {}
+        for at, comments in comments_by_request.items():
+            if self._reported_comments.get(at) is not comments:
+                self._on_comments_read(at.change_request_id, ListPage(items=comments))
+        self._reported_comments = comments_by_request
+        self.regroup()
 
-    def _keep_count(self) -> None:
-        """Keep how many they are for the next start. What is known in part says less than what was known before."""
+    def _save_count(self) -> None:
+        """Save the count for the next run, unless the inbox is incomplete."""
         session, organization, count = self._session, self._organization, self.count
-        if self.snapshot is None or session is None or organization is None or count == self._kept_count:
+        if self.snapshot is None or session is None or organization is None or count == self._last_count:
             return
-        if _is_whole(self.snapshot):
-            self._kept_count = count
-            session.state.set_fact(_COUNT, {"organization": organization.id, "count": count})
+        if _is_complete(self.snapshot):
+            self._last_count = count
+            session.state.set_fact(_COUNT_FACT, {"organization": organization.id, "count": count})
 
-    def _let_go(self) -> None:
-        if self._leave is not None:
-            self._leave()
-        self._leave = self.loader = self.marks = self.snapshot = self.rows = None
-        self._kept_count = None
-        self._counted = {}
+    def _reset(self) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        self._unsubscribe = self.loader = self.marks = self.snapshot = self.rows = None
+        self._last_count = None
+        self._reported_comments = {}
 
 
-def _is_whole(snapshot: InboxSnapshot) -> bool:
-    """Whether nothing is missing that may make rows."""
+def _is_complete(snapshot: InboxSnapshot) -> bool:
+    """True if all data that can add rows to the inbox is loaded."""
     return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.words)

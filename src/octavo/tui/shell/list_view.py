@@ -1,4 +1,4 @@
-"""A view of a list with what its cursor is on beside it: that can be hidden, put below the list, or have all the room."""
+"""Base class of views with a list and a preview of the selected row."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from octavo.tui.widgets.wording import as_clause
 T = TypeVar("T")
 
 
-class Narrows(Protocol):
-    """By what a list can be narrowed. Of a kind, one at a time holds."""
+class ListFilter(Protocol):
+    """A filter of a list, such as an author. At most one filter of each kind is active."""
 
     @property
     def kind(self) -> str: ...
@@ -31,76 +31,77 @@ class Narrows(Protocol):
     def name(self) -> str: ...
 
 
-N = TypeVar("N", bound=Narrows)
+N = TypeVar("N", bound=ListFilter)
 
 
-class Narrowing(Generic[N]):
-    """By what a list is narrowed: of each kind of filter one at most."""
+class ActiveFilters(Generic[N]):
+    """The active filters of a list, at most one of each kind."""
 
-    def __init__(self, view: View, changed: Callable[[], None]) -> None:
-        self._view, self._changed = view, changed
-        self.by: tuple[N, ...] = ()
+    def __init__(self, view: View, on_change: Callable[[], None]) -> None:
+        self._view, self._on_change = view, on_change
+        self.filters: tuple[N, ...] = ()
 
     @property
     def names(self) -> list[str]:
-        """What all that is shown has to be."""
-        return [each.name for each in self.by]
+        """Names of the active filters."""
+        return [each.name for each in self.filters]
 
-    def set(self, *by: N) -> None:
-        """Narrow the list by these instead."""
-        self.by = by
-        self._changed()
+    def replace(self, *filters: N) -> None:
+        """Replace the active filters."""
+        self.filters = filters
+        self._on_change()
 
-    def choose(self, title: str, more: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
-        """Let the user add or remove a filter. `more` are the filters to add, each with the number of items that it leaves.
-        `save` keeps the current filters."""
+    def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
+        """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of
+        items that match. `save` saves the current filters as a tab."""
+        # lazy: the dialog, not needed for the first screen
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
-        now = self.by
+        current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
-            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in now
+            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
         ]
-        choices += [Choice(each, each.name, right=left, group=each.kind.upper()) for each, left in more]
+        choices += [Choice(each, each.name, right=count, group=each.kind.upper()) for each, count in available]
 
         if save is not None:
             choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
 
-        def chosen(one: N | Callable[[], None] | None) -> None:
-            if callable(one):
-                one()
-            elif one is not None:
-                kept = (each for each in now if each.kind != one.kind)
-                self.set(*kept, *(() if one in now else (one,)))
+        def chosen(choice: N | Callable[[], None] | None) -> None:
+            if callable(choice):
+                choice()
+            elif choice is not None:
+                others = (each for each in current if each.kind != choice.kind)
+                self.replace(*others, *(() if choice in current else (choice,)))
 
         self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
 
 
 class Preview:
-    """What is beside a list: it can be hidden, put below the list, or have all the room."""
+    """Preview panes of a list. The user can hide them, move them below the list, or zoom them."""
 
-    def __init__(self, view: View, rows: Widget, beside: Sequence[Widget]) -> None:
-        self.view, self._rows, self._beside = view, rows, beside
+    def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
+        self.view, self._rows, self._panes = view, rows, panes
 
     @property
     def has_focus(self) -> bool:
-        """Whether something in it has the focus."""
-        return any(each.has_focus_within for each in self._beside)
+        """True if the focus is in the preview."""
+        return any(each.has_focus_within for each in self._panes)
 
-    def hide(self) -> None:
-        """Hide it, or show it again."""
+    def toggle(self) -> None:
+        """Show or hide the preview."""
         self.view.remove_class("-only-preview")
         self.view.toggle_class("-no-preview")
         if self.has_focus:
             self._rows.focus()
 
     def move(self) -> None:
-        """Put it below the list, or beside it again."""
+        """Move the preview below or beside the list."""
         self.view.remove_class("-only-preview", "-no-preview")
         self.view.toggle_class("-below")
 
     def zoom(self) -> None:
-        """Show only the pane with the keys, or both."""
+        """Show only the focused pane, or both panes."""
         if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
             self.view.remove_class("-no-preview", "-only-preview")
         else:
@@ -108,78 +109,81 @@ class Preview:
 
 
 class ListView(View, Generic[T]):
-    """A list of `T`, under its sections where it has any, and what its cursor is on. A view of one lays it out in its `body`,
-    names the groups of keys it wants (`SECTIONS`, `PANES`) and has its own."""
+    """A view with a list of `T`, optional tabs, and a preview of the selected row. Subclasses call `list_with_preview`
+    in `body`, and add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands."""
 
-    ORDERS: ClassVar[Mapping[str, str]] = {}
-    """The ways to order the list, and what each is called. The first holds until somebody chooses another."""
-    KEPT_ORDER: ClassVar[str] = ""
-    """Under which name that choice is kept."""
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
+    """Sort orders of the list with their labels. The first is the default."""
+    ORDER_FACT: ClassVar[str] = ""
+    """Name of the fact that stores the sort order."""
 
     rows: RowList[T]
     sections: SectionTabs
     preview: Preview
 
-    def list_beside(
-        self, rows: RowList[T], *beside: Widget, sections: tuple[Section, ...] = (), begin: str = ""
+    def list_with_preview(
+        self, rows: RowList[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
     ) -> Iterable[Widget]:
-        """The widgets: the list with what is beside it, under `sections` with one of them, or the first, to begin with."""
-        self.rows, self.preview = rows, Preview(self, rows, beside)
-        self.sections = SectionTabs(sections, begin or (sections[0].key if sections else ""))
+        """Yield the tabs, the list and its preview panes. The tab `initial_tab` is selected, by default the first."""
+        self.rows, self.preview = rows, Preview(self, rows, panes)
+        self.sections = SectionTabs(sections, initial_tab or (sections[0].key if sections else ""))
         if sections:
             yield self.sections
         with Horizontal():
             with Vertical(classes="hairline", id="left"):
                 yield rows
-            yield from beside
+            yield from panes
 
     @property
-    def ticked(self) -> list[T]:
-        """Those that are ticked, in the order of the list."""
+    def selected_rows(self) -> list[T]:
+        """The selected rows, in the order of the list."""
         return self.rows.selection.items
 
     def why_not(self, id: str) -> str | None:
-        """Return why a command cannot run now. While the list is loading, it is because of that."""
+        """Return the reason why a command is disabled, or None. While the list is loading, the reason is the loading."""
         reason = super().why_not(id)
         is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
         return STILL_LOADING if is_loading else reason
 
-    def draw_list(self) -> None:
-        """Show what is in the list as it is now."""
+    def redraw_list(self) -> None:
+        """Redraw the rows of the list."""
         self.rows.redraw()
 
-    def says(self, answer: Snapshot[Any], what: str, waits_for: str) -> None:
-        """Say in the list that it waits for its answer, or why there is none."""
-        if answer.value is None:
+    def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
+        """Show that the list is loading, or the reason why loading failed."""
+        if snapshot.value is None:
             self.rows.show(())
             self.rows.state.wait_for(waits_for)
-        if answer.error is not None:
-            self.rows.state.fail(f"Could not load {as_clause(what)}", str(answer.error))
+        if snapshot.error is not None:
+            self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
-    # In what order
+    # Sort order
 
     @cached_property
-    def order(self) -> str:
-        """One of `ORDERS`."""
-        kept = self.shell.session.state.get_fact(self.KEPT_ORDER)
-        return kept if isinstance(kept, str) and kept in self.ORDERS else next(iter(self.ORDERS))
+    def list_order(self) -> str:
+        """Key of the current sort order in `LIST_ORDERS`."""
+        saved = self.shell.session.state.get_fact(self.ORDER_FACT)
+        return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
 
-    def choose_order(self, title: str) -> None:
-        """Ask in what order things are to be listed."""
+    def choose_list_order(self, title: str) -> None:
+        """Ask for the sort order."""
+        # lazy: the dialog, not needed for the first screen
         from octavo.tui.widgets.chooser import Choice
         from octavo.tui.widgets.picker import Picker
 
         def chosen(key: str | None) -> None:
             if key is not None:
-                self.order = key
-                self.shell.session.state.set_fact(self.KEPT_ORDER, key)
-                self.draw_list()
+                self.list_order = key
+                self.shell.session.state.set_fact(self.ORDER_FACT, key)
+                self.redraw_list()
 
-        choices = [Choice(key, name, right="now" if key == self.order else "") for key, name in self.ORDERS.items()]
-        self.app.push_screen(Picker(title, choices, initial=self.order), chosen)
+        choices = [
+            Choice(key, name, right="now" if key == self.list_order else "") for key, name in self.LIST_ORDERS.items()
+        ]
+        self.app.push_screen(Picker(title, choices, initial=self.list_order), chosen)
 
     def go_up(self) -> bool:
-        """From beside the list to the list."""
+        """Move the focus from the preview to the list. Return False if the preview has no focus."""
         if not self.preview.has_focus:
             return False
         self.remove_class("-only-preview")
@@ -187,13 +191,13 @@ class ListView(View, Generic[T]):
         return True
 
 
-def _no_room(app: Shell, preview: Preview) -> str | None:
+def _why_no_move(app: Shell, preview: Preview) -> str | None:
     if preview.view.has_class("-tiny") or preview.view.has_class("-narrow"):
         return "The terminal is too narrow for a preview beside the list."
     return None
 
 
-SECTIONS: Commands[ListView[Any]] = Commands(
+TAB_COMMANDS: Commands[ListView[Any]] = Commands(
     "list",
     (
         Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
@@ -202,16 +206,16 @@ SECTIONS: Commands[ListView[Any]] = Commands(
     ),
     find=lambda view: view,
 )  # fmt: skip
-"""How one goes through the sections of a list."""
-PANES: Commands[Preview] = Commands(
+"""Commands that switch between the tabs of a list."""
+PREVIEW_COMMANDS: Commands[Preview] = Commands(
     "pane",
     (
-        Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.hide(), shown=False),
+        Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.toggle(), shown=False),
         Command("side", "P", "Move preview", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
-                why_not=_no_room, shown=False),
+                why_not=_why_no_move, shown=False),
         Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
     ),
     context="list and preview",
     find=lambda view: view.preview,
 )  # fmt: skip
-"""Where what is beside a list is shown."""
+"""Commands for the preview of a list."""

@@ -1,4 +1,4 @@
-"""Pages as they are asked for: to be read, and as a place has them."""
+"""Operations that load a page for reading, comparing or exporting."""
 
 from __future__ import annotations
 
@@ -13,22 +13,19 @@ if TYPE_CHECKING:
     from octavo.data.live import Live
 
 
-def page_to_read(at: ContentRef, page_id: str) -> GetPage:
-    """What is asked for a page that is read: with what it includes in its place, where the server can give that.
-
-    Its links stay as they are written, for that is what one copies and sees as its source: pages and files are known
-    by their paths and names as well as by their ids.
-    """
+def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
+    """Return the operation that loads a page for reading. The server inserts reusable content if it supports that.
+    Links are not rewritten, because users copy them and see them in the source."""
     return GetPage(at=at, page_id=page_id, format="markdown", dereferenced="reusable-contents")
 
 
-def page_as_written(at: ContentRef, page_id: str) -> GetPage:
-    """What is asked for a page that is compared or taken along: what it includes is not its own."""
+def get_page_source(at: ContentRef, page_id: str) -> GetPage:
+    """Return the operation that loads a page for comparing or exporting, without its reusable content."""
     return GetPage(at=at, page_id=page_id, format="markdown")
 
 
-async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
-    """Return a page. None if it does not exist. A cached page of a revision is not fetched again. Raises ApiError."""
+async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page | None:
+    """Load a page, or return None if it does not exist. Pages of a revision come from the cache. Raises ApiError."""
     get = live.cached_or_fetch if isinstance(op.at, RevisionRef) else live.fetch
     try:
         page: Page = await get(op, rank=rank)
@@ -37,6 +34,6 @@ async def page_there(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page 
         return None
 
 
-def text_of(page: Page | None) -> str:
-    """The Markdown of a page, nothing where there is none."""
+def page_markdown(page: Page | None) -> str:
+    """Return the Markdown of a page. Empty if `page` is None."""
     return (page.markdown or "") if page is not None else ""

@@ -1,4 +1,4 @@
-"""Where one can go, as values: `shell.go(ToPage(...))`. Which screen shows it is known to the app alone."""
+"""Destinations of navigation as values: `shell.go(ToPage(...))`. The package `app` maps each route to its screen."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Route:
-    """A place to go to."""
+    """A destination of navigation."""
 
 
 @dataclass(frozen=True)
 class ToPage(Route):
-    """A page of a space, and a part of it: a block, or with # the heading a link names. Without a page the one read last."""
+    """A page of a space, by default the last page the user read. `part` is the key of a block, or `#` and an anchor."""
 
     space: str
     page: str | None = None
@@ -28,46 +28,46 @@ class ToPage(Route):
 
 @dataclass(frozen=True)
 class ToCollection(Route):
-    """A collection, among the spaces."""
+    """A collection in the list of spaces."""
 
     collection: str
 
 
 @dataclass(frozen=True)
 class ToAccess(Route):
-    """Who may do what in a space or a collection."""
+    """Access settings of a space or collection."""
 
     at: SpaceRef | CollectionRef
 
 
 @dataclass(frozen=True)
 class ToChangeRequest(Route):
-    """A change request, over the list of them, and a thread in it. What is not known of it is read before it is shown."""
+    """A change request, and optionally one of its threads. Missing data is loaded before the screen opens."""
 
     at: ChangeRequestRef
-    known: ChangeRequest | None = None
+    change_request: ChangeRequest | None = None
     thread: Comment | None = None
 
 
 @dataclass(frozen=True)
 class ToSearch(Route):
-    """Searching everywhere, for some words to begin with."""
+    """The search screen with initial search words."""
 
-    words: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True)
 class ToThread(Route):
-    """Where something was written: its thread, as far as it is known, else the page and block it is about."""
+    """The place of a comment or reply: its thread if it is loaded, else the page and block."""
 
     at: SpaceRef | ChangeRequestRef
     thread: Comment | None
     page: str | None
     node: str
     view: str
-    """The view it was written in."""
+    """The view in which the user wrote the comment."""
 
 
 @dataclass(frozen=True)
 class ToActivity(Route):
-    """What is written and waits or failed, and what was asked last."""
+    """The outbox and the latest requests."""

@@ -1,4 +1,4 @@
-"""What the app is connected to, and the ways in. The composition root builds both; the app only uses them."""
+"""The session that the app shows, and the ways to sign in. The package `cli` creates both."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from octavo.data.writes.outbox import Outbox
 
 
 @dataclass(frozen=True)
-class Acting:
-    """Whom else one can be in the demo."""
+class DemoRoles:
+    """Roles that the user can try in the demo."""
 
     roles: tuple[str, ...]
-    """From the highest down."""
-    now: str
-    """Who one is."""
-    become: Callable[[str], Session]
-    """The session of another. Raises OSError."""
+    """Names of the roles, from the highest to the lowest."""
+    current: str
+    """Name of the current role."""
+    open_session: Callable[[str], Session]
+    """Returns a session with the given role. Raises OSError."""
 
 
 @dataclass(frozen=True)
-class Account:
-    """An account on a server, which this machine is signed in to."""
+class ServerAccount:
+    """An account on a server to which the user is signed in."""
 
     name: str
-    """Its profile. Empty: its key is in the environment, and no profile is its own."""
+    """Name of its profile. Empty if the API key comes from an environment variable."""
     origin: str
     host: str
     user: str
-    """The name of the user, as far as it is known."""
+    """Name of the user. Empty while it is not loaded."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """One account on one server, or the embedded platform."""
+    """A connection to an account on a server, or to the embedded platform."""
 
     live: Live
     outbox: Outbox
@@ -50,100 +50,102 @@ class Session:
     state: StateDb
     kind: Literal["demo", "folder", "server"]
     label: str
-    """What the frame calls it: the person and host, or DEMO."""
+    """Label in the top bar: user and host, or `DEMO`."""
     activity: Callable[[], Iterator[Activity]]
-    """The last requests, the newest first: mostly only that is looked at, with each answer and each line of the frame."""
+    """Yields the latest requests, newest first. This is an iterator because most callers need only the first."""
     download: Callable[[str, int], AsyncGenerator[bytes, None]]
-    """The bytes at an address that an answer named, as they come, and how many they may be. Raises ApiError."""
+    """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
     upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
-    """Puts bytes to an address that an answer named, once and without the key: how many they are, and their MIME type.
-    Raises ApiError."""
+    """Sends bytes to an upload URL once, without the API key. Raises ApiError. The arguments are the URL, the chunks,
+    the number of bytes and the MIME type."""
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
-    """The spaces that are kept for offline."""
-    index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
-    """The words of what was read, to be found without the server."""
-    pictures: ImageCache = field(default_factory=lambda: ImageCache(None))
-    """Pictures that were looked at before."""
-    waited: Callable[[], float] = lambda: 0.0
-    """Seconds that the answer to some request has been waited for by now."""
-    low: Callable[[], float] = lambda: 0.0
-    """Seconds for which what nobody waits for is not asked, because the limits of the server run low."""
+    """The spaces that are available offline."""
+    search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
+    """Local full-text index of the pages that were read."""
+    image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
+    """Cache of images."""
+    response_wait: Callable[[], float] = lambda: 0.0
+    """Returns how many seconds the oldest pending request has been waiting."""
+    throttle_seconds: Callable[[], float] = lambda: 0.0
+    """Returns how many seconds background requests pause to stay below the rate limit of the server."""
     read_only: str = ""
-    """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
-    acting: Acting | None = None
-    """Whom else one can be here: only in the demo."""
-    account: Account | None = None
-    """The account on a server. None: this is an embedded platform."""
-    again: Callable[[], Session] | None = None
-    """Opens the same once more. Raises OSError or ValueError."""
-    open: Callable[[], None] = lambda: None
-    """Called when the first screen is painted: nothing needs to be sent before."""
-    left_out: Callable[[], Awaitable[Sequence[str]]] | None = None
-    """What of a folder could not be loaded as it is, each in the words of a sentence, once that is known."""
+    """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
+    demo_roles: DemoRoles | None = None
+    """Roles that the user can try. None outside the demo."""
+    account: ServerAccount | None = None
+    """Account on the server. None for an embedded platform."""
+    reopen: Callable[[], Session] | None = None
+    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
+    on_first_paint: Callable[[], None] = lambda: None
+    """Called after the first paint, to start the work that can wait until then."""
+    folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
+    """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
 
-    progress: Callable[[], str] = lambda: ""
-    """How far a folder is loaded, in a sentence. Empty when all of it is."""
-    look_at_files: Callable[[], Awaitable[bool]] | None = None
-    """Loads what changed in the files of a folder, and says whether anything did. Raises OSError. None: it is no folder."""
+    load_progress: Callable[[], str] = lambda: ""
+    """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
+    reload_files: Callable[[], Awaitable[bool]] | None = None
+    """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
+    Raises OSError."""
 
     @property
-    def is_here(self) -> bool:
-        """Whether the platform is in this program, so that no browser comes to its pages."""
+    def is_embedded(self) -> bool:
+        """True if the platform runs inside Octavo. A browser cannot open its pages."""
         return self.kind != "server"
 
 
 @dataclass(frozen=True)
-class SignedIn:
-    """Facts to show before one starts: who the key belongs to, what it may do, where it is kept."""
+class SignInResult:
+    """A new session, and facts about its API key, such as its owner and where it is stored."""
 
     session: Session
     facts: tuple[tuple[Literal["ok", "care"], str], ...]
 
 
-Opening = tuple["SignInMethods", Session | None]
-"""What the app opens with. Without a session it shows the sign-in screen."""
+SignInState = tuple["SignInMethods", Session | None]
+"""Sign-in methods, and the session to show. The app shows the sign-in screen if the session is None."""
 
 
 class SignInMethods(Protocol):
-    """The ways in and out. Each raises `octavo.api.errors.ApiError`, OSError or ValueError with a sentence."""
+    """Ways to sign in and out. Methods raise ApiError, OSError or ValueError with a message for the user."""
 
     @property
     def host(self) -> str:
-        """The host a pasted key is for."""
+        """Host for which the user pastes an API key."""
 
     @property
-    def greeting(self) -> str:
-        """Why a key is asked for again, in a sentence. Empty the first time."""
+    def reason(self) -> str:
+        """Reason why a new API key is needed, as a sentence. Empty on the first sign-in."""
 
     @property
-    def before(self) -> str:
-        """The label of the session that was on show before. Empty if there was none."""
+    def previous_label(self) -> str:
+        """Label of the previous session. Empty if there was none."""
 
-    async def keeping(self) -> str:
-        """Where a key would be kept, in sentences. It may take a while to find out."""
+    async def describe_storage(self) -> str:
+        """Return sentences about where the API key will be stored. May take a while."""
 
-    async def sign_in(self, key: str) -> SignedIn:
-        """Check `key`, keep it, and connect."""
+    async def sign_in(self, key: str) -> SignInResult:
+        """Check `key`, store it, and connect to the server."""
 
-    async def back(self) -> Session:
-        """Open the session that was on show before."""
+    async def open_previous(self) -> Session:
+        """Open the previous session again."""
 
-    async def demo(self) -> Session:
+    async def open_demo(self) -> Session:
         """Connect to the demo library."""
 
-    async def folder(self, path: str) -> Session:
+    async def open_folder(self, path: str) -> Session:
         """Load a folder of pages into the embedded platform, and connect to it."""
 
-    def accounts(self) -> Sequence[Account]:
-        """The accounts this machine is signed in to."""
+    def accounts(self) -> Sequence[ServerAccount]:
+        """Return the accounts to which this machine is signed in."""
 
-    def asking(self, greeting: str, before: Session) -> SignInMethods:
-        """The same, with a key asked for again at the server of the session that was on show."""
+    def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
+        """Return sign-in methods that ask for a new API key for the server of `previous`. The sign-in screen shows
+        `reason`."""
 
-    def use(self, name: str) -> Opening:
-        """Make another account the current one, and connect to it, or ask for its key."""
+    def switch_account(self, name: str) -> SignInState:
+        """Make another account the current account and connect to it. The session is None if its API key is missing."""
 
-    async def sign_out(self, account: Account) -> Callable[[], Opening]:
-        """Delete the key of an account and the account. Once its session has ended, what this returns deletes its pages
-        and says what to open."""
+    async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
+        """Delete an account and its API key. After the session of the account has ended, call the returned function: it
+        deletes the cached pages and returns the next session, if any."""

@@ -1,4 +1,4 @@
-"""The tour of the demo: five steps, each done by a key, named in a strip below the top bar."""
+"""The tour of the demo. It has five steps; the next step is shown below the top bar."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from octavo.tui.widgets.commands import key_name
 if TYPE_CHECKING:
     from textual.app import App
 
-    from octavo.tui.shell.host import Host
+    from octavo.tui.shell.shell import Shell
 
 _FACT = "tour"
-"""Name of the fact that keeps how many steps are done."""
+"""Name of the fact that stores the number of completed steps."""
 
 
 class TourStep(NamedTuple):
     """A step of the tour."""
 
     commands: tuple[str, ...]
-    """The ids of the commands that do the step."""
+    """Ids of the commands that complete the step."""
     key: str
-    """The key of the first command, unless the settings name another key."""
+    """Default key of the first command."""
     purpose: str
-    """What the key is for, as it goes on from “Press KEY to”."""
+    """End of the sentence “Press KEY to …”."""
 
 
 STEPS = (
@@ -38,10 +38,10 @@ STEPS = (
 
 
 class Tour:
-    """The step of the tour that comes next, kept with the session. Only the demo has a tour."""
+    """Progress of the tour, stored with the session. Only the demo has a tour."""
 
-    def __init__(self, app: Host, changed: Callable[[], None]) -> None:
-        self._app, self._changed = app, changed
+    def __init__(self, app: Shell, on_change: Callable[[], None]) -> None:
+        self._app, self._on_change = app, on_change
 
     @property
     def is_offered(self) -> bool:
@@ -49,40 +49,40 @@ class Tour:
 
     @property
     def next_step(self) -> int | None:
-        """Index of the next step. None if no tour is on."""
-        done = self._app.session.state.get_fact(_FACT, 0) if self.is_offered else None
-        return done if isinstance(done, int) and 0 <= done < len(STEPS) else None
+        """Index of the next step. None if no tour is active."""
+        step_count = self._app.session.state.get_fact(_FACT, 0) if self.is_offered else None
+        return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
 
     @property
-    def words(self) -> str:
-        """The next step in a sentence. Empty if no tour is on."""
-        if (at := self.next_step) is None:
+    def instruction(self) -> str:
+        """The next step in a sentence. Empty if no tour is active."""
+        if (index := self.next_step) is None:
             return ""
-        step = STEPS[at]
-        return f"Tour {at + 1}/{len(STEPS)}  Press {self._key(step.commands[0], step.key)} to {step.purpose}."
+        step = STEPS[index]
+        return f"Tour {index + 1}/{len(STEPS)}  Press {self._key(step.commands[0], step.key)} to {step.purpose}."
 
     @property
-    def way_out(self) -> str:
-        """The key that leaves the tour, and what the key does."""
+    def exit_hint(self) -> str:
+        """The key that leaves the tour, and its label."""
         return f"{self._key('app.tour', 'f6')} leave tour"
 
     def _key(self, id: str, default: str) -> str:
         chosen = keymap_of(cast("App[Any]", self._app)).get(id)
         return key_name(chosen.split(",")[0].strip()) if chosen else default
 
-    def command_ran(self, id: str) -> None:
-        """Go on to the next step if a command does the step that is named."""
-        at = self.next_step
-        if at is None or id not in STEPS[at].commands:
+    def complete_step(self, id: str) -> None:
+        """Complete the next step if the command `id` is one of its commands."""
+        index = self.next_step
+        if index is None or id not in STEPS[index].commands:
             return
-        self._keep(at + 1)
-        if at + 1 == len(STEPS):
+        self._save(index + 1)
+        if index + 1 == len(STEPS):
             self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
 
-    def start_or_leave(self) -> None:
+    def toggle(self) -> None:
         """Start the tour at its first step, or leave it."""
-        self._keep(0 if self.next_step is None else len(STEPS))
+        self._save(0 if self.next_step is None else len(STEPS))
 
-    def _keep(self, done: int) -> None:
-        self._app.session.state.set_fact(_FACT, done)
-        self._changed()
+    def _save(self, step_count: int) -> None:
+        self._app.session.state.set_fact(_FACT, step_count)
+        self._on_change()

@@ -1,4 +1,4 @@
-"""What every view can do: follow answers, say where we are, and say why a key is dim."""
+"""Base class of all views. Views show API responses inside the frame. Start at `View`."""
 
 from __future__ import annotations
 
@@ -36,35 +36,33 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-ITEMS_READ = 2000
-"""Items of a list that is read whole. Beyond them, screens say that there is more."""
+MAX_ITEMS = 2000
+"""Largest number of items that are loaded of one list. Longer lists show that there are more."""
 
 
-def _nothing() -> None:
-    """There is nothing to leave yet."""
+def _do_nothing() -> None:
+    """Do nothing. Used until `Live.watch` returns the real callback."""
 
 
 @dataclass(eq=False)
 class _Slot:
-    """What is followed in a slot."""
+    """The operation of a slot, its response, and the callback that stops following it."""
 
     op: Operation[Any]
-    answer: LiveResponse
-    leave: Callable[[], None] = _nothing
+    response: LiveResponse
+    leave: Callable[[], None] = _do_nothing
 
 
 class Subscriptions:
-    """Answers a screen or widget shows, each in a slot. A slot that follows something else leaves what it followed.
+    """The API responses that a screen or widget shows, each in a named slot with one operation. Nothing is shown any
+    more when `owner` is being removed, because its child widgets are already gone."""
 
-    `shower` is shown nothing any more from the moment it is being taken down: what it shows things in goes before it.
-    """
-
-    def __init__(self, shower: Widget) -> None:
-        self._shower = shower
+    def __init__(self, owner: Widget) -> None:
+        self._owner = owner
         self._slots: dict[str, _Slot] = {}
-        self._rests_on: tuple[LiveResponse, ...] = ()
+        self._dependencies: tuple[LiveResponse, ...] = ()
         self._patient: set[str] = set()
-        """The slots of what is one of many."""
+        """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
 
     def follow(
         self,
@@ -73,11 +71,12 @@ class Subscriptions:
         show: Callable[[Snapshot[T]], None] | None = None,
         *,
         rank: Rank = Rank.NOW,
-        anew: bool = True,
-        most: int = 0,
+        refetch: bool = True,
+        min_items: int = 0,
     ) -> None:
-        """Show the response to `op` now and whenever it changes. Without `anew`, a response that others follow is not
-        fetched again. A list is read on until it has `most` items."""
+        """Call `show` with the response to `op`, now and whenever it changes. An operation that `slot` followed before
+        is dropped. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded
+        until it has `min_items` items."""
         if slot in self._slots:
             if self._slots[slot].op == op:
                 return
@@ -85,134 +84,134 @@ class Subscriptions:
         if op is None or show is None:
             return
         (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
-        self._octavo.workspace.following.add(self)
-        # `watch` shows what is known before it returns, and showing may follow something else in this slot.
-        live = self._octavo.session.live
+        self._shell.workspace.subscriptions.add(self)
+        # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
+        live = self._shell.session.live
         followed = self._slots[slot] = _Slot(op, live.watched_response(op))
-        leave = live.watch(op, partial(self._shown, show), rank=rank, refetch=anew, min_items=most)
+        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
         if self._slots.get(slot) is followed:
             followed.leave = leave
         else:
             leave()
 
-    def rest_on(self, *ops: Operation[Any]) -> None:
-        """What is shown here is also made of the answers to these, which others follow: its age is theirs too."""
-        self._octavo.workspace.following.add(self)
-        self._rests_on = tuple(map(self._octavo.session.live.watched_response, ops))
+    def depend_on(self, *ops: Operation[Any]) -> None:
+        """Count the responses to `ops`, which other widgets follow, for the age of the data of this widget."""
+        self._shell.workspace.subscriptions.add(self)
+        self._dependencies = tuple(map(self._shell.session.live.watched_response, ops))
 
-    def _shown(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
-        if internals.is_being_removed(self._shower):
-            return  # there is nothing left to show it in
-        self._octavo.workspace.look_at_link()
+    def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+        if internals.is_being_removed(self._owner):
+            return  # The widgets that show the response are removed already.
+        self._shell.workspace.update_connection()
         show(with_age(snapshot))
 
     @property
-    def _octavo(self) -> Shell:
-        return cast("Shell", self._shower.app)
+    def _shell(self) -> Shell:
+        return cast("Shell", self._owner.app)
 
     def follow_whole(
         self,
         slot: str,
         op: Listing[Item],
         show: Callable[[Snapshot[ListPage[Item]]], None],
-        most: int = ITEMS_READ,
+        min_items: int = MAX_ITEMS,
         *,
         rank: Rank = Rank.NOW,
     ) -> None:
-        """Show a list as `follow` does, read on until it is whole or has `most` items."""
-        self.follow(slot, op, show, rank=rank, most=most)
+        """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
+        self.follow(slot, op, show, rank=rank, min_items=min_items)
 
-    def op(self, slot: str) -> Operation[Any] | None:
-        """What `slot` follows now."""
+    def operation(self, slot: str) -> Operation[Any] | None:
+        """Return the operation that `slot` follows, else None."""
         return self._slots[slot].op if slot in self._slots else None
 
-    def ops(self) -> tuple[Operation[Any], ...]:
-        """All that is followed."""
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """Return the operations of all slots."""
         return tuple(each.op for each in self._slots.values())
 
-    def awaited(self) -> Iterator[LiveResponse]:
-        """What of it is not one of many, and what it rests on."""
-        yield from (each.answer for slot, each in self._slots.items() if slot not in self._patient)
-        yield from self._rests_on
+    def awaited_responses(self) -> Iterator[LiveResponse]:
+        """Yield the responses that determine the age of the data of this widget."""
+        yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
+        yield from self._dependencies
 
     @property
-    def is_on_show(self) -> bool:
-        """Whether it is on the screen one looks at, or below a dialog on that."""
-        shower = self._shower
-        if not internals.is_whole(shower):
+    def is_on_current_screen(self) -> bool:
+        """True if the owner is on the current screen, or on the screen below the open dialogs."""
+        owner = self._owner
+        if not internals.is_whole(owner):
             return False
-        stack = self._octavo.screen_stack
-        bottom = max((at for at, each in enumerate(stack) if not each.is_modal), default=0)
-        return shower.screen in stack[bottom:]
+        stack = self._shell.screen_stack
+        bottom = max((at for at, screen in enumerate(stack) if not screen.is_modal), default=0)
+        return owner.screen in stack[bottom:]
 
     def stop(self) -> None:
-        """Follow nothing any more."""
+        """Stop following all operations."""
         while self._slots:
             self._slots.popitem()[1].leave()
-        self._rests_on = ()
+        self._dependencies = ()
 
 
 def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """What is shown although the server was not reached says how old it is."""
+    """Add the age of the data to the error of a snapshot if the server could not be reached."""
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
-    # That nobody answers stands in the frame, and in the log.
-    why = "" if isinstance(error, NotSent) else f" {error}"
-    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{why}",)
+    # The top bar and the log already show that the server is unreachable.
+    reason = "" if isinstance(error, NotSent) else f" {error}"
+    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{reason}",)
     return replace(snapshot, error=error)
 
 
-def report_missing_parts(rows: RowList[Any], what: str, answers: Sequence[Snapshot[Any]]) -> None:
-    """Say in a list that is made of several answers that some of them are not here, did not come or are not whole."""
-    failed = [each.error for each in answers if each.error is not None]
+def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
+    """Show in `rows` that some of the responses that make up the list are missing, incomplete or failed."""
+    failed = [each.error for each in snapshots if each.error is not None]
     if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
-        oldest = min((each.fetched_at for each in answers if each.fetched_at is not None), default=None)
-        unread = sum(each.value is None for each in answers)
-        more = f" · some {what} not loaded yet" if unread else ""
-        rows.state.show_age(f"{offline_since(oldest)}{more}")
+        oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
+        missing = sum(each.value is None for each in snapshots)
+        suffix = f" · some {items_name} not loaded yet" if missing else ""
+        rows.state.show_age(f"{offline_since(oldest)}{suffix}")
     elif failed:
-        more = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
-        rows.state.fail(f"Could not load some {what}", f"{failed[0]}{more}")
-    elif any(each.value is None for each in answers):
-        rows.state.wait_for(what)
+        suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
+        rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{suffix}")
+    elif any(each.value is None for each in snapshots):
+        rows.state.wait_for(items_name)
     else:
-        rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in answers))
+        rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
 
 
 def is_covered(view: View, pane: Widget) -> bool:
-    """Whether there is room for one pane only, and that is another than `pane`: then no key acts on what is in it."""
+    """True if the terminal is so narrow that it shows one pane, and that pane is not `pane`."""
     if not view.has_class("-tiny"):
         return False
-    around = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
-    is_beside = view.has_class("-aside") and all(each.id != "aside" for each in around)
-    return is_beside or any(each.has_class("hairline") for each in around) != view.has_class("-on-left")
+    ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
+    is_in_main = view.has_class("-aside") and all(each.id != "aside" for each in ancestors)
+    return is_in_main or any(each.has_class("hairline") for each in ancestors) != view.has_class("-on-left")
 
 
-def _pane_beside(view: View) -> Widget | None:
-    """Nothing has the focus on a screen that has no parts yet, and keys come for it then too."""
-    pane = view.keys_go_on_to if isinstance(view.focused, LineList) else None
+def _fallback_pane(view: View) -> Widget | None:
+    """Return the pane that receives keys which the focused list does not handle, or None."""
+    pane = view.key_fallback if isinstance(view.focused, LineList) else None
     return None if pane is None or is_covered(view, pane) else pane
 
 
-@internals.with_bindings_of(_pane_beside)
+@internals.with_bindings_of(_fallback_pane)
 class View(HasCommands, Screen[None]):
-    """A screen inside the frame: the top bar, its body, the status line and the keys."""
+    """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
 
     HELP: ClassVar[str] = ""
-    """What one does here, in a sentence or two: the start of its help."""
+    """First sentences of the help text of this view."""
 
-    VIEW: str = ""
-    """The mode whose tab is lit."""
+    MODE: str = ""
+    """Mode of the tab that is highlighted in the top bar."""
 
-    IS_STOP: ClassVar[bool] = True
-    """One can come back to it."""
+    IN_HISTORY: ClassVar[bool] = True
+    """True if the navigation history can return to this view."""
 
-    QUITS_FROM: ClassVar[frozenset[str]] = frozenset()
-    """The ids of lists in which `q` quits although escape goes up from them."""
+    QUIT_LISTS: ClassVar[frozenset[str]] = frozenset()
+    """Ids of lists in which `q` quits the app, although `esc` goes up one level."""
 
     body: Callable[[], Iterable[Widget]]
-    """The widgets between the frame's lines. Each view has its own."""
+    """Returns the widgets between the top bar and the status bar. Defined by each view."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -223,7 +222,7 @@ class View(HasCommands, Screen[None]):
             await super().on_event(event)
 
     def compose(self) -> ComposeResult:
-        yield TopBar(self.VIEW)
+        yield TopBar(self.MODE)
         yield from self.body()
         yield TourStrip()
         yield StatusBar()
@@ -231,8 +230,8 @@ class View(HasCommands, Screen[None]):
         yield Notices(self.shell.notices, uncovered=SectionTabs)
 
     @property
-    def things_at_hand(self) -> Sequence[Model]:
-        """What the keys are about: the thing under the cursor, then what it is in."""
+    def selected_items(self) -> Sequence[Model]:
+        """The selected item, followed by its parents. Commands act on them."""
         return ()
 
     @property
@@ -244,8 +243,8 @@ class View(HasCommands, Screen[None]):
         return self.shell.session.live
 
     @property
-    def keys_go_on_to(self) -> Widget | None:
-        """The pane that gets the keys nothing else has while a list beside it has the focus."""
+    def key_fallback(self) -> Widget | None:
+        """The pane that receives keys which the focused list does not handle. None if there is no such pane."""
         return None
 
     def follow(
@@ -254,66 +253,67 @@ class View(HasCommands, Screen[None]):
         op: Operation[T] | None,
         show: Callable[[Snapshot[T]], None] | None = None,
         *,
-        anew: bool = True,
+        refetch: bool = True,
     ) -> None:
-        """Show the answer to `op` now and whenever it changes, instead of what `slot` followed before. Not `anew`: what is
-        followed already is not asked again because of one more."""
+        """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
+        Without `refetch`, a response that another widget follows is not fetched again."""
         if op is not None and not self.shell.has_session:
-            return  # a session that has ended is asked nothing, whatever was about to be
-        self.subscriptions.follow(slot, op, show, anew=anew)
+            return  # The session has ended, and a late callback asks to follow something.
+        self.subscriptions.follow(slot, op, show, refetch=refetch)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Remember which pane has the keys, for where there is room for one. It stays so while the terminal has not."""
+        """Remember the pane that has the focus, because a narrow terminal shows only that pane."""
         on_left = any(
-            isinstance(each, Widget) and each.has_class("hairline") for each in event.widget.ancestors_with_self
+            isinstance(ancestor, Widget) and ancestor.has_class("hairline")
+            for ancestor in event.widget.ancestors_with_self
         )
-        # What it looks like depends on that only where there is little room.
+        # Only narrow layouts have styles for this class, so wide layouts need no style update.
         self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
 
     def on_unmount(self) -> None:
         self.subscriptions.stop()
 
     def go_up(self) -> bool:
-        """Go up one level inside this view, such as from a page to the list it is in. False at its top."""
+        """Go up one level inside this view, such as from a page to its list. Return False if this is the top level."""
         return False
 
-    def climb(self, to: Widget, when: bool) -> bool:
-        """Go up to a pane, when one is below it. Whether one was."""
-        if when:
-            to.focus()
-        return when
+    def focus_if(self, pane: Widget, condition: bool) -> bool:
+        """Focus `pane` if `condition` is True. Return `condition`."""
+        if condition:
+            pane.focus()
+        return condition
 
-    def go_up_or_leave(self) -> None:
-        """Go up one level; from the top to where this view was opened from."""
+    def go_up_or_back(self) -> None:
+        """Go up one level. From the top level, go back to the screen that opened this view."""
         if not self.go_up():
-            self.shell.trail.leave_screen()
+            self.shell.history.close_screen()
 
-    def show_nowhere(self, rows: RowList[Any] | Tree, what: str) -> bool:
-        """Say in a list why there is no organization to show anything of, or that it is asked for. False: there is one."""
+    def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
+        """Show in a list that the organizations are loading, or why none is selected. Return False if one is selected."""
         if self.shell.workspace.organization is not None:
             return False
         if rows.keys:
             rows.show(())
-        if (why := self.shell.workspace.nowhere) is not None:
-            rows.state.fail(*why)
+        if (reason := self.shell.workspace.no_organization_reason) is not None:
+            rows.state.fail(*reason)
         else:
-            rows.state.wait_for(what)
+            rows.state.wait_for(items_name)
         return True
 
-    def ask_again(self) -> None:
-        """Ask again for everything on show. What is shown stays until the answers are here."""
-        for op in dict.fromkeys((*self.shell.workspace.ops, *self.subscriptions.ops())):
+    def refresh_data(self) -> None:
+        """Fetch all data of this screen again. The current data stays until the responses arrive."""
+        for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
             self.shell.background(self.live.refresh(op))
 
-    def status(self, crumbs: str, facts: str = "") -> None:
-        """Say where we are, and what is known about it, in the status line."""
+    def show_location(self, crumbs: str, facts: str = "") -> None:
+        """Show the current location, and facts about it, in the status bar."""
         for bar in self.query(StatusBar):
             bar.crumbs, bar.facts = crumbs, facts
 
     @on(Notices.UndoRequested)
-    def _undo(self) -> None:
+    def _on_undo_requested(self) -> None:
         self.shell.undo()
 
-    @on(TopBar.ViewWanted)
-    def _switch(self, message: TopBar.ViewWanted) -> None:
+    @on(TopBar.ViewRequested)
+    def _on_view_requested(self, message: TopBar.ViewRequested) -> None:
         self.shell.show_view(message.view)

@@ -1,11 +1,11 @@
-"""What every view shares: who one is, the organization on show, its spaces, and how the connection stands."""
+"""State that all views share: the user, the organization, its spaces and the connection. Start at `Workspace`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from octavo.api.activity import KEY, Activity
@@ -17,14 +17,13 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.shell.host import Host
+from octavo.tui.shell.frame import RemoteNews
 from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.kept_words import is_new, megabytes, progress_of
-from octavo.tui.shell.left_unsent import LeftUnsent
+from octavo.tui.shell.item_labels import download_progress, format_megabytes, is_first_download
 from octavo.tui.shell.navigation_history import NavigationHistory
-from octavo.tui.shell.news_line import NewsLine
 from octavo.tui.shell.session import Session
 from octavo.tui.shell.tour import Tour
+from octavo.tui.shell.unsent_texts import UnsentTexts
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.wording import plural, short_age
 
@@ -35,255 +34,245 @@ if TYPE_CHECKING:
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
-    from octavo.data.live_response import LiveResponse
     from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.shell.shell import Shell
+    from octavo.tui.shell.view import Subscriptions
 
-MOST_SPACES = 1000
-HELD = "pending comment"
+MAX_SPACES = 1000
+PENDING = "pending comment"
 NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
-"""What is said of a write that the server refused, and of a write whose response was lost."""
-_NO_KEY, _REFUSED = "no API key", "API key rejected"
-KEY_SECONDS = 15.0
-"""Seconds for which a notice says why the API key cannot be read."""
-_VERDICTS = "open words of reviews"
-LONG = 5.0
-"""Seconds without an answer after which the frame says that one is waited for."""
-
-
-class Following(Protocol):
-    """Part of a screen that shows answers."""
-
-    @property
-    def is_on_show(self) -> bool:
-        """Whether it is on the screen one looks at."""
-
-    def ops(self) -> tuple[Operation[Any], ...]:
-        """All that it follows."""
-
-    def awaited(self) -> Iterable[LiveResponse]:
-        """What of it is not one of many, and what it rests on."""
+"""Labels for a write that the server refused, and for a write whose response was lost."""
+_NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
+KEY_ERROR_SECONDS = 15.0
+"""Seconds for which the notification about an unreadable API key is shown."""
+_SUMMARY_COUNTS = "open words of reviews"
+SLOW_SECONDS = 5.0
+"""Seconds without a response after which the top bar shows how long the app has been waiting."""
 
 
 class Workspace:
-    """Follows what belongs to no view. Views read it and listen to its signals."""
+    """State of the session that all views share. Views read its attributes and subscribe to its signals."""
 
-    def __init__(self, app: Host, trail: NavigationHistory) -> None:
+    def __init__(self, app: Shell, history: NavigationHistory) -> None:
         self.me: User | None = None
         self.organization: Organization | None = None
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self.spaces: Snapshot[ListPage[Space]] = Snapshot()
         self.frame_changed: Signal[None] = app.signal("frame")
-        """Something the frame shows is different."""
-        self._link_state = ""
-        """The style of what was last said of the connection and of what is on show."""
+        """Published when the top bar or the status bar must be updated."""
+        self._connection_style = ""
+        """Style of the connection status in the top bar."""
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
-        self.inbox = InboxFeed(app, self.count_open_comments)
-        self.unsent = LeftUnsent(app, self.inbox.words_changed)
-        self.news = NewsLine(self._frame)
-        """What others did meanwhile."""
-        self.tour = Tour(app, self._frame)
-        self.following: WeakSet[Following] = WeakSet()
-        """All that shows answers, as long as it is there."""
-        self._began: datetime | None = None
-        """Since when the session is followed."""
-        self._app, self._trail = app, trail
-        self._told: set[str] = set()
-        """What was said of writes that are not done."""
-        self._waiting: Callable[[Organization], object] | None = None
-        """What was asked for before it was known in which organization one is, the last of it."""
+        self.inbox = InboxFeed(app, self.record_open_comments)
+        self.unsent = UnsentTexts(app, self.inbox.rebuild)
+        self.news = RemoteNews(self._publish_frame)
+        """Changes by other people, for the status bar."""
+        self.tour = Tour(app, self._publish_frame)
+        self.subscriptions: WeakSet[Subscriptions] = WeakSet()
+        """Subscriptions of all widgets that exist."""
+        self._session_start: datetime | None = None
+        """Time at which the current session started."""
+        self._app, self._history = app, history
+        self._reported: set[str] = set()
+        """Identifiers of problems that were already shown in a notification."""
+        self._pending_action: Callable[[Organization], object] | None = None
+        """Action that runs as soon as the organization is loaded. A newer action replaces it."""
         self._session: Session | None = None
-        self._leave: dict[str, Callable[[], None]] = {}
-        self._said_in: dict[str, tuple[ChangeRequest, ...]] = {}
-        """The change requests that are not merged, by their status."""
-        self._verdicts: dict[str, int] = {}
-        """How many open comments of a change request are the words of reviews, as far as that was looked at."""
-        self._sums: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
-        """What waits in views, and the spaces it was summed up of. The frame asks several times for each answer that comes,
-        and there may be thousands of spaces."""
-        self._being_kept: set[str] = set()
-        """The spaces that are read for offline, and were not whole yet."""
-        self._counted: Organization | None = None
-        """Whose comments in change requests are counted."""
+        self._unsubscribe: dict[str, Callable[[], None]] = {}
+        self._change_requests: dict[str, tuple[ChangeRequest, ...]] = {}
+        """The open and draft change requests of the organization, by status."""
+        self._summary_counts: dict[str, int] = {}
+        """Number of open comments that are summaries of reviews, by id of the change request."""
+        self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
+        """The counts of the views, and the spaces from which they were computed. Cached because the top bar needs them
+        often, and an organization can have thousands of spaces."""
+        self._first_downloads: set[str] = set()
+        """Ids of the spaces that are being downloaded for the first time."""
+        self._counted_organization: Organization | None = None
+        """Organization for which `follow_comment_counts` has run."""
 
     def follow(self, session: Session) -> None:
-        """Follow what `session` knows."""
+        """Follow the data of `session`."""
         self._session = session
-        self._began = wording.clock()
-        self._told = {entry.id for entry in session.outbox.entries if _is_news(entry)}
-        self._leave["outbox"] = session.outbox.observe(self._writes_changed)
-        self._leave["offline"] = session.offline.watch(self._kept_changed)
-        session.outbox.observe_done(self._write_done)
+        self._session_start = wording.clock()
+        self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
+        self._unsubscribe["outbox"] = session.outbox.observe(self._on_outbox_changed)
+        self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
+        session.outbox.observe_done(self._report_review)
         self.unsent.follow(session)
-        self._leave["left out"] = session.live.unreadable_items.add(self._tell_unreadable)
-        self._leave["me"] = session.live.watch(Me(), self._show_me)
-        self._leave["organizations"] = session.live.watch(
-            ListOrganizations(), self._show_organizations, min_items=MOST_SPACES
+        self._unsubscribe["left out"] = session.live.unreadable_items.add(self._report_unreadable)
+        self._unsubscribe["me"] = session.live.watch(Me(), self._show_me)
+        self._unsubscribe["organizations"] = session.live.watch(
+            ListOrganizations(), self._show_organizations, min_items=MAX_SPACES
         )
 
-    def leave(self) -> None:
-        """Follow nothing, and know nothing."""
-        while self._leave:
-            self._leave.popitem()[1]()
-        self.inbox.end()
-        self.unsent.leave()
-        self._session = self.me = self.organization = self._waiting = self._counted = None
+    def reset(self) -> None:
+        """Stop following, and forget all data."""
+        while self._unsubscribe:
+            self._unsubscribe.popitem()[1]()
+        self.inbox.stop()
+        self.unsent.reset()
+        self._session = self.me = self.organization = self._pending_action = self._counted_organization = None
         self.organizations, self.spaces = Snapshot(), Snapshot()
-        self._said_in.clear()
-        self._verdicts.clear()
-        self.news.forget()
+        self._change_requests.clear()
+        self._summary_counts.clear()
+        self.news.clear()
 
-    def choose(self, organization: Organization) -> None:
-        """Show the spaces, change requests and comments of `organization` from now on."""
+    def switch_organization(self, organization: Organization) -> None:
+        """Switch to the spaces, change requests and comments of `organization`."""
         session = self._session
         if session is None or (self.organization is not None and self.organization.id == organization.id):
             return
         if self.organization is not None:
-            self._trail.clear()  # what is behind is in another organization
+            self._history.clear()  # The history belongs to the other organization.
         self.organization = organization
         session.state.set_fact("organization", organization.id)
-        if leave := self._leave.pop("spaces", None):
-            leave()
+        if unsubscribe := self._unsubscribe.pop("spaces", None):
+            unsubscribe()
         self.spaces = Snapshot()
-        self._leave["spaces"] = session.live.watch(spaces_of(organization.id), self._show_spaces, min_items=MOST_SPACES)
-        if not self._app.opening:
-            self.count_comments()
-        self.inbox.enter(session, organization)
+        self._unsubscribe["spaces"] = session.live.watch(
+            spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
+        )
+        if not self._app.is_opening:
+            self.follow_comment_counts()
+        self.inbox.switch_organization(session, organization)
         self.organization_changed.publish(organization)
-        self._frame()
-        act, self._waiting = self._waiting, None
-        if act is not None:
-            act(organization)
+        self._publish_frame()
+        action, self._pending_action = self._pending_action, None
+        if action is not None:
+            action(organization)
 
-    def count_comments(self) -> None:
-        """Count what is said in change requests too, as the list of comments shows it. The first screen does without.
-
-        Once for an organization: one that becomes known while the first screen is painted is counted before the session
-        opens, which asks for it again.
-        """
+    def follow_comment_counts(self) -> None:
+        """Follow the change requests of the organization, to count their open threads. The first screen does not need
+        them. Calling this method twice for one organization has no effect."""
         session, organization = self._session, self.organization
-        if session is None or organization is None or organization == self._counted:
+        if session is None or organization is None or organization == self._counted_organization:
             return
-        self._counted = organization
-        kept = session.state.get_fact(_VERDICTS)
-        if isinstance(kept, dict):
-            earlier = {name: number for name, number in kept.items() if isinstance(number, int)}
-            self._verdicts = {**earlier, **self._verdicts}  # a list may have been looked at before the session opened
-        for status, op in _undecided_in(organization).items():
-            if leave := self._leave.pop(f"{status} change requests", None):
-                leave()
-            self._said_in.pop(status, None)
-            self._leave[f"{status} change requests"] = session.live.watch(
-                op, partial(self._show_said_in, status), refetch=False
+        self._counted_organization = organization
+        saved = session.state.get_fact(_SUMMARY_COUNTS)
+        if isinstance(saved, dict):
+            earlier = {name: number for name, number in saved.items() if isinstance(number, int)}
+            # A list may have been read before the session opened.
+            self._summary_counts = {**earlier, **self._summary_counts}
+        for status, op in _undecided_lists(organization).items():
+            if unsubscribe := self._unsubscribe.pop(f"{status} change requests", None):
+                unsubscribe()
+            self._change_requests.pop(status, None)
+            self._unsubscribe[f"{status} change requests"] = session.live.watch(
+                op, partial(self._show_change_requests, status), refetch=False
             )
 
-    def _show_said_in(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
         if snapshot.value is not None:
-            self._said_in[status] = snapshot.value.items
-            self._frame()
+            self._change_requests[status] = snapshot.value.items
+            self._publish_frame()
 
-    def open_threads(self, about: ChangeRequest) -> int:
-        """How many threads of a change request wait for somebody. The server counts comments: the words of reviews, which
-        say by themselves how they stand, are left out as soon as somebody looked at them."""
-        return max(0, about.comments - self._verdicts.get(about.id, 0))
+    def open_thread_count(self, change_request: ChangeRequest) -> int:
+        """Return the number of open threads of a change request. The server also counts summaries of reviews as open
+        comments. They are subtracted as soon as they are loaded."""
+        return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
 
-    def count_open_comments(self, change_request: str, said: ListPage[Comment], counted: int | None = None) -> None:
-        """The open comments of a change request, called by its id, were looked at. Only where these are all they tell.
-        `counted` says how many the server counts, where that is not known here."""
-        if said.next is not None:
+    def record_open_comments(
+        self, change_request: str, comments: ListPage[Comment], counted: int | None = None
+    ) -> None:
+        """Note the open comments of the change request with the id `change_request`, if the list is complete. `counted`
+        is the count of the server for a change request that is not in the lists of this workspace."""
+        if comments.next is not None:
             return
-        open_ones = [each for each in said.items if each.is_open and not self._is_only_here(each.id)]
-        verdicts = sum(each.is_review for each in open_ones)
-        undecided = [each for items in self._said_in.values() for each in items]
-        counted = next((each.comments for each in undecided if each.id == change_request), counted)
-        if counted is not None:  # some servers may not count them
-            verdicts = min(verdicts, max(0, counted - (len(open_ones) - verdicts)))
-        if self._verdicts.get(change_request, 0) == verdicts:
+        open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
+        summaries = sum(item.is_review for item in open_comments)
+        undecided = [item for items in self._change_requests.values() for item in items]
+        counted = next((item.comments for item in undecided if item.id == change_request), counted)
+        if counted is not None:  # Some servers may not send a count.
+            summaries = min(summaries, max(0, counted - (len(open_comments) - summaries)))
+        if self._summary_counts.get(change_request, 0) == summaries:
             return
-        self._verdicts[change_request] = verdicts
+        self._summary_counts[change_request] = summaries
         if self._session is not None:
-            undecided_ids = {each.id for each in undecided} if len(self._said_in) > 1 else set(self._verdicts)
-            kept = {name: number for name, number in self._verdicts.items() if number and name in undecided_ids}
-            self._session.state.set_fact(_VERDICTS, kept)
-        self._frame()
+            undecided_ids = (
+                {item.id for item in undecided} if len(self._change_requests) > 1 else set(self._summary_counts)
+            )
+            saved = {name: number for name, number in self._summary_counts.items() if number and name in undecided_ids}
+            self._session.state.set_fact(_SUMMARY_COUNTS, saved)
+        self._publish_frame()
 
-    def with_organization(self, act: Callable[[Organization], object]) -> None:
-        """Do something with the organization one is in: now, or, when it is not known yet, as soon as it is."""
+    def with_organization(self, action: Callable[[Organization], object]) -> None:
+        """Call `action` with the current organization, or wait until the organization is loaded."""
         if self.organization is not None:
-            act(self.organization)
+            action(self.organization)
         else:
-            self._waiting = act
+            self._pending_action = action
 
     @property
-    def ops(self) -> tuple[Operation[Any], ...]:
-        """All that is followed."""
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that this workspace follows itself."""
         if self._session is None:
             return ()
-        of_all = (Me(), ListOrganizations())
+        account = (Me(), ListOrganizations())
         if self.organization is None:
-            return of_all
-        return (*of_all, spaces_of(self.organization.id), *_undecided_in(self.organization).values())
+            return account
+        return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
 
     def space(self, space_id: str) -> Space | None:
-        """The space called `space_id`, of the organization on show."""
+        """Return a space of the current organization by its id, or None."""
         items = self.spaces.value.items if self.spaces.value else ()
         return next((space for space in items if space.id == space_id), None)
 
     @property
     def counts(self) -> dict[str, int]:
-        """What waits in each view."""
-        if self._sums is None or self._sums[0] is not self.spaces:
+        """Number of items that need attention in each view."""
+        if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
             items = self.spaces.value.items if self.spaces.value else ()
-            undecided = (each for items in self._said_in.values() for each in items)
-            changes = sum(space.change_requests_open for space in items)
-            threads = sum(space.comments for space in items) + sum(map(self.open_threads, undecided))
-            self._sums = self.spaces, {"changes": changes, "comments": threads}
-        return {"inbox": self.inbox.count, **self._sums[1]}
+            undecided = (each for items in self._change_requests.values() for each in items)
+            change_requests = sum(space.change_requests_open for space in items)
+            threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
+            self._cached_counts = self.spaces, {"changes": change_requests, "comments": threads}
+        return {"inbox": self.inbox.count, **self._cached_counts[1]}
 
     @property
-    def on_show(self) -> tuple[Operation[Any], ...]:
-        """What is followed on the screen one looks at."""
-        return tuple(op for each in tuple(self.following) if each.is_on_show for op in each.ops())
+    def visible_operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that the current screen follows."""
+        return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
 
     @property
     def data_as_of(self) -> datetime | None:
-        """When the oldest response on the screen was read, or the account's own while the screen is empty. None: none was."""
+        """Time of the oldest response on the current screen. For an empty screen, the time at which the account was
+        loaded. None if nothing was loaded."""
         if self._session is None:
             return None
-        on_show = (each for each in tuple(self.following) if each.is_on_show)
-        awaited = [each.current_as_of for shown in on_show for each in shown.awaited()]
+        visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
+        moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
         account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
-        known = awaited or map(self._session.live.as_of, account)
-        return min((each for each in known if each is not None), default=None)
+        candidates = moments or map(self._session.live.as_of, account)
+        return min((each for each in candidates if each is not None), default=None)
 
     @property
-    def link(self) -> tuple[str, str, str]:
-        """The age of the data on show, with what is wrong with the connection; the same in short; and the style.
-
-        The width stays the same while an age grows: the top bar would move.
-        """
+    def connection(self) -> tuple[str, str, str]:
+        """Connection status with the age of the data, a short form of it, and its style. The texts have a fixed width,
+        so that the top bar does not move while the age grows."""
         if self._session is None:
             return "not signed in", "not signed in", "$octavo-muted"
-        if (waited := self._session.waited()) >= LONG:
-            return f"○ no response for {waited:.0f}s".ljust(23), f"○ waiting {waited:.0f}s".ljust(14), "$warning"
+        if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
+            return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
         as_of = self.data_as_of
         if (last := self._last_request) is None:
-            said = f"○ cached {_ago(as_of)}" if as_of is not None else "○ connecting"
-            return said, said, "$octavo-muted"
-        if wrong := _wrong(last) or _failure(self.organizations.error):
+            label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
+            return label, label, "$octavo-muted"
+        if problem := _connection_problem(last) or _loading_problem(self.organizations.error):
             if as_of is None:
-                return f"○ {wrong}", f"○ {wrong}", "$warning"
-            return f"○ {wrong}, updated {_ago(as_of)}", f"○ {wrong} {_ago(as_of)}", "$warning"
-        if as_of is not None and self._began is not None and as_of < self._began:
-            return f"○ cached {_ago(as_of)}", f"○ cached {_ago(as_of)}", "$octavo-muted"
-        age = _ago(as_of or last.moment)
+                return f"○ {problem}", f"○ {problem}", "$warning"
+            return f"○ {problem}, updated {_padded_age(as_of)}", f"○ {problem} {_padded_age(as_of)}", "$warning"
+        if as_of is not None and self._session_start is not None and as_of < self._session_start:
+            return f"○ cached {_padded_age(as_of)}", f"○ cached {_padded_age(as_of)}", "$octavo-muted"
+        age = _padded_age(as_of or last.moment)
         return f"● updated {age}", f"● {age}", "$success"
 
     @property
-    def lacks_key(self) -> bool:
-        """Whether the server does not take the key of this account, or the key cannot be read."""
+    def needs_key(self) -> bool:
+        """True if the server rejects the API key of this account, or the key cannot be read."""
         last = self._last_request
-        return last is not None and _wrong(last) in (_NO_KEY, _REFUSED)
+        return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
 
     @property
     def _last_request(self) -> Activity | None:
@@ -291,27 +280,26 @@ class Workspace:
         return next((each for each in activity if not each.given_up), None)
 
     @property
-    def is_from_before(self) -> bool:
-        """Whether what is on show is of an earlier run, and nothing speaks against that the server answers."""
-        return self._session is not None and self.link[-1] == "$octavo-muted"
+    def shows_cached_data(self) -> bool:
+        """True if the current screen shows data of an earlier run and no request has failed."""
+        return self._session is not None and self.connection[-1] == "$octavo-muted"
 
-    def look_at_link(self) -> None:
-        """Something was asked, or came, or time passed: say it where the connection is in another state since, or what is
-        on show is live by now. Why the key cannot be read is said once."""
-        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._told:
-            self._told.add(last.error)
-            self._app.say(last.error, tone="failed", seconds=KEY_SECONDS)
-        if self._session is not None and (state := self.link[-1]) != self._link_state:
-            self._link_state = state
-            self._frame()
+    def update_connection(self) -> None:
+        """Update the top bar if the connection status has changed. Report an unreadable API key once."""
+        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
+            self._reported.add(last.error)
+            self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if self._session is not None and (state := self.connection[-1]) != self._connection_style:
+            self._connection_style = state
+            self._publish_frame()
 
-    def held(self, message_id: str) -> OutboxEntry | None:
-        """The message that is held for a review under this name, if it is one."""
+    def pending_entry(self, message_id: str) -> OutboxEntry | None:
+        """Return the outbox entry of a pending comment by the id of the comment, or None."""
         entry = self._entry(message_id)
         return entry if entry is not None and entry.state == "pending" else None
 
-    def _is_only_here(self, message_id: str) -> bool:
-        """Whether a message is held for a review, or was refused: the server counts neither."""
+    def _is_not_on_server(self, message_id: str) -> bool:
+        """True if a comment is pending or was refused. The server counts neither."""
         entry = self._entry(message_id)
         return entry is not None and entry.state in ("pending", "failed")
 
@@ -319,140 +307,145 @@ class Workspace:
         return self._session.outbox.entry_creating(message_id) if self._session is not None else None
 
     @property
-    def refused(self) -> dict[str, str]:
-        """Why the server did not do what was asked of a thread last, by the id of its first message."""
+    def failure_reasons(self) -> dict[str, str]:
+        """Reasons why the last write to a thread failed, by id of the first comment of the thread."""
         if self._session is None:
             return {}
-        last = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
-        couldnt = {thread: entry for thread, entry in last.items() if entry.state == "failed"}
-        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in couldnt.items()}
+        last_entries = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
+        failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
+        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
-    def on_its_way(self, message_id: str) -> str:
-        """Return `sending`, `NOT_SENT` if the server refused it, `MAY_BE_SENT` if the response was lost, or `HELD`. Empty if
-        the server has the message."""
+    def send_status(self, message_id: str) -> str:
+        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the
+        server has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
         if entry is not None and entry.state == "pending":
-            return HELD
+            return PENDING
         return "sending" if entry is not None or message_id.startswith("pending-") else ""
 
     @property
-    def waiting(self) -> str:
-        """The writes that are not done, in words."""
+    def outbox_summary(self) -> str:
+        """Summary of the unfinished writes, for the status bar."""
         if self._session is None:
             return ""
         outbox = self._session.outbox
-        others = outbox.entries_of_other_accounts
-        entries = [entry for entry in outbox.entries if entry not in others]
-        asking = sum(entry.needs_user for entry in entries)
-        held = sum(entry.state == "pending" for entry in entries)
-        under_way = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
-        until = (
+        foreign = outbox.entries_of_other_accounts
+        entries = [entry for entry in outbox.entries if entry not in foreign]
+        undecided = sum(entry.needs_user for entry in entries)
+        pending = sum(entry.state == "pending" for entry in entries)
+        queued = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
+        resume_time = (
             f" until {wording.time_of_day(outbox.connection.rate_limited_until)}"
             if outbox.connection.rate_limited_until is not None
             else ""
         )
-        why = " until you sign in" if outbox.connection.needs_sign_in else until
-        said = [
-            plural(held, "pending comment") if held else "",
-            f"{plural(under_way, 'change')} queued{why}" if under_way else "",
-            f"{plural(asking, 'change')} need{'s' * (asking == 1)} your decision: press !" if asking else "",
-            f"{plural(len(others), 'change')} queued for another account: press !" if others else "",
-            *(f"downloading {each.title} {progress_of(each)}" for each in self._session.offline.all if is_new(each)),
+        reason = " until you sign in" if outbox.connection.needs_sign_in else resume_time
+        parts = [
+            plural(pending, "pending comment") if pending else "",
+            f"{plural(queued, 'change')} queued{reason}" if queued else "",
+            f"{plural(undecided, 'change')} need{'s' * (undecided == 1)} your decision: press !" if undecided else "",
+            f"{plural(len(foreign), 'change')} queued for another account: press !" if foreign else "",
+            *(
+                f"downloading {part.title} {download_progress(part)}"
+                for part in self._session.offline.all
+                if is_first_download(part)
+            ),
         ]
-        return " · ".join(each for each in said if each)
+        return " · ".join(part for part in parts if part)
 
-    def _write_done(self, entry: OutboxEntry) -> None:
-        """A verdict that went out after its comments has arrived: nobody looked at it for as long as that took."""
+    def _report_review(self, entry: OutboxEntry) -> None:
+        """Show that a review was submitted. Its comments are sent first, which may take a while."""
         if entry.facts.is_review:
             self._app.say(f"Submitted your review: {entry.action}.")
 
-    def _writes_changed(self) -> None:
-        self._frame()
+    def _on_outbox_changed(self) -> None:
+        self._publish_frame()
         if self._session is None:
             return
         outbox = self._session.outbox
-        news = [entry for entry in outbox.entries if _is_news(entry) and entry.id not in self._told]
-        self._told.update(entry.id for entry in news)
-        for sentence in dict.fromkeys(map(_told_of, news)):
+        problems = [entry for entry in outbox.entries if _needs_attention(entry) and entry.id not in self._reported]
+        self._reported.update(entry.id for entry in problems)
+        for sentence in dict.fromkeys(map(_failure_message, problems)):
             self._app.say(sentence, tone="failed")
-        if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._told:
-            self._told.add(outbox.connection.stop_reason)
+        if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._reported:
+            self._reported.add(outbox.connection.stop_reason)
             self._app.say(outbox.connection.stop_reason, tone="failed")
 
-    def _kept_changed(self) -> None:
-        """Say once that a space is all here: who asked for it may want to go offline."""
-        self._frame()
+    def _on_offline_changed(self) -> None:
+        """Show a notification when a space becomes available offline."""
+        self._publish_frame()
         if self._session is None:
             return
-        for kept in self._session.offline.all:
-            if is_new(kept):
-                self._being_kept.add(kept.id)
-            elif kept.state == "kept" and kept.id in self._being_kept:
-                self._being_kept.remove(kept.id)
+        for space in self._session.offline.all:
+            if is_first_download(space):
+                self._first_downloads.add(space.id)
+            elif space.state == "kept" and space.id in self._first_downloads:
+                self._first_downloads.remove(space.id)
                 left_out = (
-                    f" {plural(len(kept.failed), 'item')} could not be downloaded. Press ! for details."
-                    if kept.failed
+                    f" {plural(len(space.failed), 'item')} could not be downloaded. Press ! for details."
+                    if space.failed
                     else ""
                 )
-                said = f"{kept.title} is available offline: {plural(kept.pages, 'page')}, {megabytes(kept.bytes)}.{left_out}"
-                self._app.say(said, tone="care" if left_out else "done")
+                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_megabytes(space.bytes)}.{left_out}"
+                self._app.say(message, tone="care" if left_out else "done")
 
-    def _tell_unreadable(self, op: Operation[Any], parts: int) -> None:
-        """Say that parts of a response could not be read, once for each number of them."""
+    def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
+        """Show that Octavo could not read parts of a response, once for each group of operations."""
         area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
-        if (key := f"unreadable {area} {parts}") not in self._told:
-            self._told.add(key)
+        if (key := f"unreadable {area} {parts}") not in self._reported:
+            self._reported.add(key)
             self._app.say(
                 f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
                 f"{'is' if parts == 1 else 'are'} not shown. Update Octavo, then try again.",
                 tone="care",
             )
 
-    def _frame(self) -> None:
-        self._sums = None
+    def _publish_frame(self) -> None:
+        self._cached_counts = None
         self.frame_changed.publish(None)
 
     def _show_me(self, snapshot: Snapshot[User]) -> None:
-        if snapshot.value is None or self._session is None or self._began is None:
+        if snapshot.value is None or self._session is None or self._session_start is None:
             return
-        asked = snapshot.fetched_at is not None and snapshot.fetched_at >= self._began
-        self._session.outbox.set_account(snapshot.value, asked=asked)
-        if snapshot.value != self.me or asked:
+        is_current = snapshot.fetched_at is not None and snapshot.fetched_at >= self._session_start
+        self._session.outbox.set_account(snapshot.value, asked=is_current)
+        if snapshot.value != self.me or is_current:
             self.me = snapshot.value
-            self._frame()
+            self._publish_frame()
 
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self.organizations = snapshot
-        known = snapshot.value.items if snapshot.value else ()
-        if self.organization is not None and self._left(self.organization):
+        organizations = snapshot.value.items if snapshot.value else ()
+        if self.organization is not None and self._has_left(self.organization):
             self.organization, self.spaces = None, Snapshot()
-            self.inbox.leave_organization()
-            if leave := self._leave.pop("spaces", None):
-                leave()
-        if not known:
+            self.inbox.clear_organization()
+            if unsubscribe := self._unsubscribe.pop("spaces", None):
+                unsubscribe()
+        if not organizations:
             self.spaces_changed.publish(None)
         elif self.organization is None and self._session is not None:
-            last = self._session.state.get_fact("organization")
-            self.choose(next((each for each in known if each.id == last), known[0]))
-        self._frame()
+            last_id = self._session.state.get_fact("organization")
+            self.switch_organization(next((each for each in organizations if each.id == last_id), organizations[0]))
+        self._publish_frame()
 
-    def _left(self, organization: Organization) -> bool:
-        """Whether one is not in an organization any more: nothing less than all of them, as they are now, says so."""
-        value, answer = self.organizations.value, self.organizations
-        is_all = value is not None and not (value.unreadable or value.next or answer.error or answer.loading)
-        return is_all and value is not None and organization.id not in [each.id for each in value.items]
+    def _has_left(self, organization: Organization) -> bool:
+        """True if the user is no longer a member of an organization. A partial or old list of organizations proves
+        nothing."""
+        value, snapshot = self.organizations.value, self.organizations
+        is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
+        return is_complete and value is not None and organization.id not in [each.id for each in value.items]
 
     @property
-    def nowhere(self) -> tuple[str, str] | None:
-        """What is wrong and why, where there is no organization to show anything of. None while that is still asked."""
-        answer = self.organizations
-        if self.organization is not None or (answer.value is None and answer.error is None):
+    def no_organization_reason(self) -> tuple[str, str] | None:
+        """Title and text of the reason why no organization is selected. None while they are loading."""
+        snapshot = self.organizations
+        if self.organization is not None or (snapshot.value is None and snapshot.error is None):
             return None
-        if answer.error is not None:
-            return "Could not load your organizations", str(answer.error)
-        if answer.value is not None and answer.value.unreadable:
+        if snapshot.error is not None:
+            return "Could not load your organizations", str(snapshot.error)
+        if snapshot.value is not None and snapshot.value.unreadable:
             return (
                 "Could not read your organizations",
                 "This version of Octavo cannot read the server's response. Update Octavo, then try again.",
@@ -464,49 +457,51 @@ class Workspace:
 
     def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
         if snapshot.value is not None and self.organization is not None:
-            # Not every server says of a space what it was asked for.
-            within = {"organization": self.organization.id}
-            items = (each if each.organization else each.model_copy(update=within) for each in snapshot.value.items)
+            # Some servers omit the organization of a space.
+            added = {"organization": self.organization.id}
+            items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
             snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
         self.spaces = snapshot
         if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
             self._session.offline.refresh_changed(snapshot.value.items)
         self.spaces_changed.publish(None)
-        self._frame()
+        self._publish_frame()
 
 
-def _is_news(entry: OutboxEntry) -> bool:
-    """Whether a person has to hear of it: it waits for them, or the server does not do it."""
+def _needs_attention(entry: OutboxEntry) -> bool:
+    """True if an entry of the outbox failed or needs a decision of the user."""
     return entry.needs_user or entry.state == "failed"
 
 
-def _told_of(entry: OutboxEntry) -> str:
-    kept = " Your text is saved as a draft." if entry.draft_key and entry.facts.text and entry.state == "failed" else ""
-    return f"{entry.reason}{kept}"
+def _failure_message(entry: OutboxEntry) -> str:
+    draft_note = (
+        " Your text is saved as a draft." if entry.draft_key and entry.facts.text and entry.state == "failed" else ""
+    )
+    return f"{entry.reason}{draft_note}"
 
 
-def _ago(moment: datetime) -> str:
-    """Return an age in the width of the longest: `4s ago `, `10s ago`."""
+def _padded_age(moment: datetime) -> str:
+    """Return an age, padded to a fixed width: `4s ago `, `10s ago`."""
     return f"{short_age(moment)} ago".ljust(7)
 
 
-def _wrong(last: Activity) -> str:
-    """Return what is wrong with the connection after the `last` request. Empty if nothing is."""
+def _connection_problem(last: Activity) -> str:
+    """Return the problem of the connection, judged by the `last` request. Empty if there is none."""
     if last.status is None:
-        return _NO_KEY if last.method == KEY else "offline"
-    return "server error" if last.status >= 500 else {401: _REFUSED, 429: "rate limited"}.get(last.status, "")
+        return _NO_API_KEY if last.method == KEY else "offline"
+    return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
 
 
-def _failure(error: ApiError | None) -> str:
-    """Return why the organizations could not be loaded, in two words. Empty if there is no error."""
+def _loading_problem(error: ApiError | None) -> str:
+    """Return the reason why the organizations could not be loaded, in two words. Empty without an error."""
     if error is None:
         return ""
     if isinstance(error, Unreachable):
         return "offline"
-    said = {401: _REFUSED, 403: "not allowed"}
-    return "server error" if (error.status or 0) >= 500 else said.get(error.status or 0, "not loaded")
+    problems = {401: _KEY_REJECTED, 403: "not allowed"}
+    return "server error" if (error.status or 0) >= 500 else problems.get(error.status or 0, "not loaded")
 
 
-def _undecided_in(organization: Organization) -> dict[str, ListOfOrganization]:
-    """Those change requests of an organization whose comments are still to be answered, by their status."""
+def _undecided_lists(organization: Organization) -> dict[str, ListOfOrganization]:
+    """Return the operations that list the open and draft change requests of an organization, by status."""
     return {status: change_requests_of(organization.id, status) for status in UNDECIDED}

@@ -231,7 +231,7 @@ class HostApp(HasCommands, App[R]):
         super().__init__()
         self.notices = NoticeBoard()
         """Notices that every screen and dialog shows."""
-        self.before_end: set[Callable[[], None]] = set()
+        self.exit_callbacks: set[Callable[[], None]] = set()
         """Called before the app exits or when its terminal is closed, to save what the user types."""
 
     @property

@@ -46,7 +46,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
-    IS_STOP: ClassVar[bool] = False
+    IN_HISTORY: ClassVar[bool] = False
     """Whether closing a screen that was opened from this dialog returns to the dialog."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 

@@ -1,1 +1,1 @@
-"""Pages written in change requests: in the editor of the person, and in the tree."""
+"""Editing pages in the external editor, editing the page tree, and applying suggested changes."""

@@ -1,4 +1,4 @@
-"""A page opened in the person's own editor, and what they wrote sent as content of a change request."""
+"""Opens a page in the external editor and saves the text to a change request. Start at `PageEdit.start`."""
 
 from __future__ import annotations
 
@@ -15,105 +15,108 @@ from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
+from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
+from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.progress import meanwhile
+from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import long_age, plural
 from octavo.tui.writing import target_request
-from octavo.tui.writing.line_of_block import line_of
 from octavo.tui.writing.page_drafts import (
     PageDraft,
-    PagePlace,
-    folder,
-    free_place,
-    keep_base,
+    PageDraftKey,
+    editor_folder,
     page_drafts,
-    take_over,
-    with_own_end,
+    recover_drafts,
+    restore_line_endings,
+    save_conflict_base,
+    unused_key,
 )
 from octavo.tui.writing.routes import ToConflicts
 from octavo.tui.writing.target_request import TargetRequest
 from octavo.tui.writing.write_page import PageOutcome, write_page
 
 if TYPE_CHECKING:
-    from octavo.documents.blocks import Block
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
-
-KEPT = "Your text is saved as a draft. Press e on the page to continue."
+DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
 
 
 @dataclass(frozen=True)
 class PageEdit:
-    """One page that is edited: from the key to the change request."""
+    """One edit of a page in the external editor."""
 
     app: Shell
     space: SpaceRef
     page: str
     title: str
     change_request: ChangeRequest | None = None
-    """Where it is read and written. Without one, what is live is read, and the person is asked where it goes."""
-    ended: Callable[[ChangeRequest | None], None] = lambda _: None
-    """Called when it was sent, with the change request that has it; with None when it is a draft still, or again."""
+    """Change request to read from and save to. If None, main is read and the user chooses a change request."""
+    on_end: Callable[[ChangeRequest | None], None] = lambda _: None
+    """Called at the end with the change request that has the text, or with None if the text was not sent."""
     block: Block | None = None
-    """What the editor opens at."""
+    """Block at which the editor opens."""
 
     async def start(self) -> None:
-        """Go on with what is not sent, or open the page. Returns when the editor was closed, or a dialog is open."""
+        """Open the page in the editor, or ask what to do if it has unsent drafts. Returns when the editor was closed or
+        a dialog is open."""
         try:
-            await take_over(self.app, self.space.space_id, self.page)
+            await recover_drafts(self.app, self.space.space_id, self.page)
         except NotSaved as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
-        into = self.change_request.id if self.change_request is not None else ""
-        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, into)
+        request_id = self.change_request.id if self.change_request is not None else ""
+        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, request_id)
         if drafts:
-            with meanwhile(self.app, f"Opening {self.title}…"):
-                named = [await self._named(draft.place) for draft in drafts]
+            with show_progress(self.app, f"Opening {self.title}…"):
+                named = [await self._target_title(draft.key) for draft in drafts]
             self._offer(drafts, named)
         else:
-            await self._open_anew()
+            await self._open_new()
 
-    async def open_with(self, change: Callable[[str], str]) -> None:
-        """Open the page as it is now with a `change` made to it, which is sent when the editor changes anything more."""
+    async def open_changed(self, change: Callable[[str], str]) -> None:
+        """Open the page in the editor after `change` was applied to its text."""
         if self.change_request is not None:
-            await self._read(TargetRequest(self.space, change_request=self.change_request), change)
+            await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
 
-    async def _open_anew(self) -> None:
+    async def _open_new(self) -> None:
         if self.change_request is not None:
-            await self._read(TargetRequest(self.space, change_request=self.change_request))
+            await self._open_current(TargetRequest(self.space, change_request=self.change_request))
         else:
-            await target_request.choose(self.app, self.space, f"Edit {self.title}", self._read)
+            await target_request.choose_target(self.app, self.space, f"Edit {self.title}", self._open_current)
 
-    # What was written before
+    # Unsent drafts
 
-    def _offer(self, drafts: tuple[PageDraft, ...], named: list[str]) -> None:
-        """Ask what becomes of texts that are not sent."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
-
+    def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
+        """Ask what to do with unsent drafts."""
         choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
-        for draft, name in zip(drafts, named, strict=True):
+        for draft, name in zip(drafts, titles, strict=True):
             group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
-            marked = len(find_markers(draft.text.text))
-            if marked and draft.place.change_request:
-                said = f"{plural(marked, 'conflict')} with the change request"
-                choices.append(Choice(partial(self._settle_draft, draft), "Resolve conflicts", said, group=group))
-            what = f"in your editor, with {plural(marked, 'conflict')} marked" if marked else "in your editor"
+            conflict_count = len(find_markers(draft.text.text))
+            if conflict_count and draft.key.change_request:
+                conflicts = f"{plural(conflict_count, 'conflict')} with the change request"
+                choices.append(Choice(partial(self._resolve_draft, draft), "Resolve conflicts", conflicts, group=group))
+            detail = (
+                f"in your editor, with {plural(conflict_count, 'conflict')} marked"
+                if conflict_count
+                else "in your editor"
+            )
             choices += [
-                Choice(partial(self._go_on, draft), "Continue editing", what, group=group),
+                Choice(partial(self._continue, draft), "Continue editing", detail, group=group),
                 Choice(
                     partial(self._send_draft, draft),
                     "Save the draft to the server",
                     "without further edits",
                     group=group,
                 ),
-                Choice(partial(self._drop, draft), "Discard the draft", "you cannot undo this", group=group),
+                Choice(partial(self._discard, draft), "Discard the draft", "you cannot undo this", group=group),
             ]
-        stay = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
-        choices.append(Choice(self._open_anew, "Start a new edit", f"from the current page ({stay})", group="Or"))
+        note = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
+        choices.append(Choice(self._open_new, "Start a new edit", f"from the current page ({note})", group="Or"))
 
         def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
             if act is not None:
@@ -121,211 +124,228 @@ class PageEdit:
 
         self.app.push_screen(Picker(self.title, choices), chosen)
 
-    async def _named(self, place: PagePlace) -> str:
-        """Where a text goes, as far as that is known."""
-        if not place.change_request:
+    async def _target_title(self, key: PageDraftKey) -> str:
+        """Return the title of the change request of a draft, if it can be loaded."""
+        if not key.change_request:
             return TargetRequest(self.space).title
         try:
-            found = await self.app.session.live.cached_or_fetch(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=key.request_ref))
         except ApiError:
             return "a change request"
-        return TargetRequest(self.space, change_request=found).title
+        return TargetRequest(self.space, change_request=change_request).title
 
-    async def _go_on(self, draft: PageDraft) -> None:
-        if (into := await self._into(draft.place)) is not None:
-            await self._edit(draft.place, into, draft.text)
+    async def _continue(self, draft: PageDraft) -> None:
+        if (target := await self._load_target(draft.key)) is not None:
+            await self._edit(draft.key, target, draft.text)
 
     async def _send_draft(self, draft: PageDraft) -> None:
-        if (into := await self._into(draft.place)) is not None:
-            self._settle_first(draft.place, into, draft.text)
+        if (target := await self._load_target(draft.key)) is not None:
+            self._confirm_conflicts(draft.key, target, draft.text)
 
-    async def _drop(self, draft: PageDraft) -> None:
-        from octavo.tui.widgets.confirm import ConfirmDialog
+    async def _discard(self, draft: PageDraft) -> None:
+        async def discard() -> None:
+            await DialogDraft(self.app, draft.key.text).save("")
+            self.on_end(None)
 
-        async def drop() -> None:
-            await DialogDraft(self.app, draft.place.name).save("")
-            self.ended(None)
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                self.app.background(discard())
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
-                self.app.background(drop())
+        warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
+        self.app.push_screen(
+            ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided
+        )
 
-        said = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
-        self.app.push_screen(ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=said), decided)
-
-    async def _into(self, place: PagePlace) -> TargetRequest | None:
-        """Where a text goes that was written before. None when that cannot be asked, which was said."""
-        new = target_request.new(self.space, f"Edit {self.title}")
-        if not place.change_request:
+    async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
+        """Return the target of a draft, or None after showing the error if it cannot be loaded."""
+        new = target_request.new_request_target(self.space, f"Edit {self.title}")
+        if not key.change_request:
             return new
         try:
-            found = await self.app.session.live.fetch(change_requests.Get(at=place.into))
+            change_request = await self.app.session.live.fetch(change_requests.Get(at=key.request_ref))
         except ApiError as error:
             self.app.say(f"Could not load the change request for this draft: {error}", tone="failed")
             return None
-        if found.status not in UNDECIDED:
+        if change_request.status not in UNDECIDED:
             self.app.say(
-                f"#{found.number} is now {found.status}. Your text will be saved to a new change request.", tone="care"
+                f"#{change_request.number} is now {change_request.status}. Your text will be saved to a new change request.",
+                tone="care",
             )
             return new
-        return TargetRequest(self.space, change_request=found)
+        return TargetRequest(self.space, change_request=change_request)
 
     # The editor
 
-    async def _read(self, into: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
-        """Read the page as it is now, and open it."""
+    async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
+        """Load the current text of the page, and open it in the editor."""
         try:
-            with meanwhile(self.app, f"Opening {self.title}…"):
-                stands = await self._head(into)
-                into_id = into.change_request.id if into.change_request is not None else ""
-                place = free_place(
-                    self.app.session.drafts, PagePlace(self.space.space_id, self.page, stands or "", into_id)
+            with show_progress(self.app, f"Opening {self.title}…"):
+                revision = await self._current_revision(target)
+                target_id = target.change_request.id if target.change_request is not None else ""
+                key = unused_key(
+                    self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
                 )
-                text = await page_source(self.app.session.live, place.base, self.page) if stands else None
+                text = await page_source(self.app.session.live, key.base_ref, self.page) if revision else None
         except ApiError as error:
             self.app.say(f"Could not open {self.title}: {error}", tone="failed")
             return
         if text is None:
-            where = into.title if into.change_request is not None else "main"
-            self.app.say(f"Could not edit {self.title}: the page is not in {where}, or it has no text.", tone="care")
+            place_name = target.title if target.change_request is not None else "main"
+            self.app.say(
+                f"Could not edit {self.title}: the page is not in {place_name}, or it has no text.", tone="care"
+            )
             return
-        await self._edit(place, into, Raw(change(text.text)))
+        await self._edit(key, target, Raw(change(text.text)))
 
-    async def _head(self, into: TargetRequest) -> str | None:
-        """Where it stands now."""
+    async def _current_revision(self, target: TargetRequest) -> str | None:
+        """Return the current revision of the target."""
         live = self.app.session.live
-        if into.at is not None:
-            return (await live.fetch(change_requests.Get(at=into.at))).revision
+        if target.ref is not None:
+            return (await live.fetch(change_requests.Get(at=target.ref))).revision
         return (await live.fetch(spaces.Get(at=self.space))).revision
 
-    async def _edit(self, place: PagePlace, into: TargetRequest, text: Raw) -> None:
-        line = await asyncio.to_thread(line_of, text.text, self.block) if self.block is not None else 1
-        kept = DialogDraft(self.app, place.name)
+    async def _edit(self, key: PageDraftKey, target: TargetRequest, text: Raw) -> None:
+        line = await asyncio.to_thread(block_line, text.text, self.block) if self.block is not None else 1
+        draft = DialogDraft(self.app, key.text)
 
         def keep(written: str) -> str:
-            written = with_own_end(text.text, written)
-            return why_not_saved(kept.save_now, written) if written.strip() and written != text.text else ""
+            written = restore_line_endings(text.text, written)
+            return save_error(draft.save_now, written) if written.strip() and written != text.text else ""
 
-        name = place.file_name(self.app.session)
-        about = FileNote(self.title, place.name, self.app.session.state.namespace)
-        result = edit_text(self.app, text.text, folder(self.app), name=name, keep=keep, note=about, line=line)
+        name = key.file_name(self.app.session)
+        note = FileNote(self.title, key.text, self.app.session.state.namespace)
+        result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, note=note, line=line)
         if isinstance(result, NotEdited):
             self.app.say(result.message, tone="care", seconds=10.0)
-            self.ended(None)
+            self.on_end(None)
             return
-        mine = Raw(with_own_end(text.text, result.text))
+        mine = Raw(restore_line_endings(text.text, result.text))
         if mine == text:
             self.app.say("You made no changes, so nothing was sent.")
-            self.ended(None)
+            self.on_end(None)
         elif not mine.text.strip():
             self.app.say(
                 f"Nothing was sent, because the text of {self.title} is empty. To delete the page, select the page in the table of contents and press X.",
                 tone="care",
             )
         else:
-            self._settle_first(place, into, mine)
+            self._confirm_conflicts(key, target, mine)
 
-    def _settle_first(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it. Where conflicts are still marked in it, ask before."""
-        from octavo.tui.widgets.confirm import ConfirmDialog
-
+    def _confirm_conflicts(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+        """Send the text. If it contains conflict markers, ask for confirmation first."""
         number = len(find_markers(mine.text))
         if not number:
-            self.send(place, into, mine)
+            self.send(key, target, mine)
             return
 
-        def decided(answer: Confirmed | None) -> None:
-            if answer is not None:
-                self.send(place, into, mine)
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                self.send(key, target, mine)
             else:
-                self.app.say(KEPT)
-                self.ended(None)
+                self.app.say(DRAFT_HINT)
+                self.on_end(None)
 
-        what = plural(number, "conflict")
-        said = (
-            f"The text still contains {what}, marked with <<<<<<<, =======, and >>>>>>>. "
+        conflicts = plural(number, "conflict")
+        warning = (
+            f"The text still contains {conflicts}, marked with <<<<<<<, =======, and >>>>>>>. "
             "If you send the text, readers will see both versions after the merge."
         )
-        self.app.push_screen(ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=said), decided)
+        self.app.push_screen(ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), decided)
 
     # Sending
 
-    def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it in the background."""
-        self.app.background(self._sent(place, into, mine))
+    def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+        """Send the text in the background."""
+        self.app.background(self._send_and_report(key, target, mine))
 
-    async def _sent(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it, and say what became of it. What others wrote in the same places is settled side by side."""
-        with meanwhile(self.app, f"Saving {self.title} to {into.title}…"):
-            written = await self._written(place, into, mine)
-        self.ended(written)
+    async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+        """Send the text and show the result."""
+        with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
+            written = await self._write(key, target, mine)
+        self.on_end(written)
 
-    async def _written(self, place: PagePlace, into: TargetRequest, mine: Raw) -> ChangeRequest | None:
-        """The change request, when it has `mine`. What became of it was said."""
-        app, on_show = self.app, self.app.screen
-        change_request = await target_request.started(app, into)
+    async def _write(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> ChangeRequest | None:
+        """Send the text `mine` and show the result. Return the change request that has the text, or None if it was not
+        saved. If other people have edited the same text, the conflict view opens."""
+        app, screen = self.app, self.app.screen
+        change_request = await target_request.ensure_started(app, target)
         if change_request is None:
             return None
         try:
-            place = await self._settle(place, change_request, mine)
-            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, place.base, mine)
+            key = await self._move_draft(key, change_request, mine)
+            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, key.base_ref, mine)
             if outcome.kind == "conflict" and outcome.text is not None:
-                place = await self._keep_both(place, outcome.text, outcome.revision)
+                key = await self._save_conflict(key, outcome.text, outcome.revision)
         except NotSaved as error:
             app.say(f"Could not send {self.title}: {error}", tone="failed")
             return None
-        named = f"#{change_request.number} {change_request.title}"
+        title = f"#{change_request.number} {change_request.title}"
         if outcome.kind in ("sent", "merged", "same"):
-            DialogDraft(app, place.name).drop()
-            target_request.wrote(app, self.space, change_request)
-            app.say(await self._said(named, place, outcome))
+            DialogDraft(app, key.text).delete()
+            target_request.record_edit(app, self.space, change_request)
+            app.say(await self._success_message(title, key, outcome))
             return change_request
         if outcome.kind == "conflict":
-            said = f"Could not send {self.title}: others changed the same text in {named}."
-            if app.screen is on_show:  # who went elsewhere meanwhile is not taken away from there
-                app.say(f"{said} Resolve the conflicts.", tone="care", seconds=10.0)
-                self._settle_conflicts(place, TargetRequest(self.space, change_request=change_request))
+            message = f"Could not send {self.title}: others changed the same text in {title}."
+            if app.screen is screen:  # If the user has moved on, only a notification appears.
+                app.say(f"{message} Resolve the conflicts.", tone="care", seconds=10.0)
+                self._resolve_conflicts(key, TargetRequest(self.space, change_request=change_request))
             else:
-                app.say(f"{said} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
+                app.say(f"{message} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
         else:
-            app.say(f"{outcome.sentence} {KEPT}", tone="failed", seconds=10.0)
+            app.say(f"{outcome.message} {DRAFT_HINT}", tone="failed", seconds=10.0)
         return None
 
-    async def _keep_both(self, place: PagePlace, both: Raw, revision: str) -> PagePlace:
-        """Let the draft be what is to be settled, on top of what others wrote. Raises NotSaved."""
-        after = replace(place, revision=revision)
-        await DialogDraft(self.app, after.name).save(both.text)
-        if after != place:
-            keep_base(self.app, after, place.revision)
-            await DialogDraft(self.app, place.name).save("")
-        return after
+    async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
+        """Replace the draft by a text with conflict markers, based on `revision`. Raises NotSaved."""
+        rebased = replace(key, revision=revision)
+        await DialogDraft(self.app, rebased.text).save(text.text)
+        if rebased != key:
+            save_conflict_base(self.app, rebased, key.revision)
+            await DialogDraft(self.app, key.text).save("")
+        return rebased
 
-    def _settle_conflicts(self, place: PagePlace, into: TargetRequest) -> None:
-        if into.change_request is not None:
-            self.app.go(ToConflicts(self, place, into, into.change_request))
+    def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
+        if target.change_request is not None:
+            self.app.go(ToConflicts(self, key, target, target.change_request))
 
-    async def _settle_draft(self, draft: PageDraft) -> None:
-        if (into := await self._into(draft.place)) is not None:
-            self._settle_conflicts(draft.place, into)
+    async def _resolve_draft(self, draft: PageDraft) -> None:
+        if (target := await self._load_target(draft.key)) is not None:
+            self._resolve_conflicts(draft.key, target)
 
-    async def _settle(self, place: PagePlace, change_request: ChangeRequest, mine: Raw) -> PagePlace:
-        """Let the draft be one for the change request that was started: the next time no other is. Raises NotSaved."""
-        settled = replace(place, change_request=change_request.id)
-        if settled != place:
-            await DialogDraft(self.app, settled.name).save(mine.text)
-            await DialogDraft(self.app, place.name).save("")
-        return settled
+    async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
+        """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
+        moved = replace(key, change_request=change_request.id)
+        if moved != key:
+            await DialogDraft(self.app, moved.text).save(mine.text)
+            await DialogDraft(self.app, key.text).save("")
+        return moved
 
-    async def _said(self, named: str, place: PagePlace, outcome: PageOutcome) -> str:
+    async def _success_message(self, title: str, key: PageDraftKey, outcome: PageOutcome) -> str:
         if outcome.kind == "same":
-            return f"{named} already has this text."
-        also = (
+            return f"{title} already has this text."
+        note = (
             " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
         )
         try:
-            there = await page_source(self.app.session.live, replace(place, revision=outcome.revision).base, self.page)
+            saved = await page_source(
+                self.app.session.live, replace(key, revision=outcome.revision).base_ref, self.page
+            )
         except ApiError:
-            there = outcome.text
-        if there != outcome.text:
-            also += " The server changed the formatting when it saved the page. Check the diff."
-        return f"Saved {self.title} to {named}.{also}"
+            saved = outcome.text
+        if saved != outcome.text:
+            note += " The server changed the formatting when it saved the page. Check the diff."
+        return f"Saved {self.title} to {title}.{note}"
+
+
+def block_line(text: str, block: Block) -> int:
+    """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
+    of the most similar block, else the old line of the block. Takes as long as parsing the text."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
+
+    document = parse(text)
+    match = document.find(block.key) if block.key else None
+    if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
+        match = document.find(similar_key)
+    line = match.lines[0] if match is not None else block.lines[0]
+    return min(line, text.count("\n")) + 1

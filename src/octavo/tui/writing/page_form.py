@@ -1,4 +1,4 @@
-"""The form of what else a page has: slug, description, emoji or icon, and whether it is hidden."""
+"""Form that edits the details of a page: slug, description, emoji, icon and visibility."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.tui.widgets.dialog import STYLES, DialogFrame
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
-from octavo.tui.writing.page_settings import NAMES, Values
+from octavo.tui.writing.page_details import FIELD_LABELS, Values
 
 _HINTS = {
     "slug": "leave empty to use the title",
@@ -25,13 +25,16 @@ _HINTS = {
     "emoji": "one emoji, such as 🚀",
     "icon": "the name of an icon, such as rocket",
 }
-_ROOMY = 32
-"""Rows of a terminal from which on a line is left free between fields."""
-_SHOWN, _HIDDEN = "no: the page is in the table of contents", "yes: only people with the link can find the page"
+_ROOMY_HEIGHT = 32
+"""Rows that a terminal needs to have empty lines between the fields."""
+_VISIBLE_LABEL, _HIDDEN_LABEL = (
+    "no: the page is in the table of contents",
+    "yes: only people with the link can find the page",
+)
 
 
 class PageForm(ConfirmDialog):
-    """One field below the other, each with what is wrong with it. None is the answer of leaving."""
+    """Form with an error below each field. The result is None if the user cancels."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -51,24 +54,29 @@ class PageForm(ConfirmDialog):
         values: Values,
         *,
         intro: str,
-        wrong: Callable[[Values], Mapping[str, str]],
-        keep: Callable[[Values], None],
-        keep_now: Callable[[Values], None],
+        validate: Callable[[Values], Mapping[str, str]],
+        save: Callable[[Values], None],
+        save_now: Callable[[Values], None],
         refused: Mapping[str, str],
     ) -> None:
-        """`wrong` says what cannot be so, by field; `refused` what a server said of `values`; "" is of none of them."""
+        """`validate` returns the error messages of values, by field. `refused` contains the error messages of the
+        server for `values`. The field "" is the whole form."""
         super().__init__(title, verb="Save", intro=intro, foot="")
-        self._values, self._wrong, self._keep_values, self._keep_values_now = dict(values), wrong, keep, keep_now
+        self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
         self._refused = dict(refused)
-        self.answer: Values = {}
-        """What was written, once it is confirmed."""
-        # A draft is kept while one writes in any of them (`_keep`).
+        self.confirmed_values: Values = {}
+        """The values that the user has confirmed."""
+        # Every field saves the draft of the whole form (`_save_drafts`).
         self._fields = {name: self._field_of(name, value) for name, value in values.items()}
 
     def _field_of(self, name: str, value: str) -> Field:
         lines = 3 if name == "description" else 1
         return Field(
-            NAMES[name], value, lines, placeholder=_HINTS.get(name, ""), save_draft=lambda written: self._save_drafts()
+            FIELD_LABELS[name],
+            value,
+            lines,
+            placeholder=_HINTS.get(name, ""),
+            save_draft=lambda written: self._save_drafts(),
         )
 
     def compose(self) -> ComposeResult:
@@ -82,7 +90,7 @@ class PageForm(ConfirmDialog):
                 with Horizontal(classes="form--row"):
                     yield Static(safe(field.label), classes="form--label")
                     if name == "hidden":
-                        yield TextButton(_HIDDEN if field.value else _SHOWN, id=name)
+                        yield TextButton(_HIDDEN_LABEL if field.value else _VISIBLE_LABEL, id=name)
                     elif field.lines > 1:
                         yield TextEditor(field.value, placeholder=field.placeholder, id=name)
                     else:
@@ -95,53 +103,49 @@ class PageForm(ConfirmDialog):
                 yield TextButton(self.verb, id="yes", classes="-primary")
 
     def on_resize(self) -> None:
-        self.set_class(self.size.height >= _ROOMY, "-roomy")
+        self.set_class(self.size.height >= _ROOMY_HEIGHT, "-roomy")
 
     @property
     def initial_focus(self) -> str:
         return next(filter(None, self._refused), next(iter(self._fields)))
 
     @property
-    def written(self) -> Values:
-        """What is written in the fields now."""
+    def values(self) -> Values:
+        """The current values of the fields."""
         return {name: self._field_text(name) for name in self._fields}
 
     def _field_text(self, name: str) -> str:
         return self._values["hidden"] if name == "hidden" else super()._field_text(name)
 
-    @property
-    def _wrong_now(self) -> dict[str, str]:
-        return {**self._refused, **self._wrong(self.written)}
-
     def why_not_confirmed(self) -> str | None:
         if self._is_composed and self._is_active:
-            for name, sentence in self._wrong(self.written).items():
-                return f"{NAMES[name]}: {sentence}"
+            for name, sentence in self._validate(self.values).items():
+                return f"{FIELD_LABELS[name]}: {sentence}"
         return super().why_not_confirmed()
 
     def _show_state(self) -> None:
         super()._show_state()
-        wrong = self._wrong_now
+        errors = {**self._refused, **self._validate(self.values)}
         for name in self._fields:
-            said = self.query_one(f"#wrong-{name}", Static)
-            said.update(safe(wrong.get(name, "")))
-            said.display = name in wrong
-        why = self.query_one(".confirm--why", Static)
-        why.update(safe_lines(wrong.get("", "")))
-        why.display = "" in wrong
+            label = self.query_one(f"#wrong-{name}", Static)
+            label.update(safe(errors.get(name, "")))
+            label.display = name in errors
+        form_error = self.query_one(".confirm--why", Static)
+        form_error.update(safe_lines(errors.get("", "")))
+        form_error.display = "" in errors
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _edited(self, message: Input.Changed | TextArea.Changed) -> None:
+    def _on_edited(self, message: Input.Changed | TextArea.Changed) -> None:
         name = message.control.id or ""
         if name in self._refused and self._field_text(name) != self._values[name].strip():
-            del self._refused[name]  # it is not what was refused any more
+            del self._refused[name]  # The refused value was edited.
 
     @on(TextButton.Pressed, "#hidden")
-    def _turn(self, message: TextButton.Pressed) -> None:
-        message.prevent_default()  # it is no answer
+    def _on_hidden_pressed(self, message: TextButton.Pressed) -> None:
+        message.prevent_default()  # The base class would close the dialog.
         self._values["hidden"] = "" if self._values["hidden"] else "yes"
-        message.button.label = _HIDDEN if self._values["hidden"] else _SHOWN
+        message.button.label = _HIDDEN_LABEL if self._values["hidden"] else _VISIBLE_LABEL
         self._refused.pop("hidden", None)
         self._save_drafts()
         self._show_state()
@@ -150,15 +154,15 @@ class PageForm(ConfirmDialog):
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self._draft_clock.mark_saved()
-        self._keep_values(self.written)
+        self._keep_values(self.values)
 
     def _save_drafts_now(self) -> None:
-        self._keep_values_now(self.written)
+        self._keep_values_now(self.values)
 
     def confirm(self) -> None:
         if not self._is_answered:
-            written = self.written
+            written = self.values
             self._is_answered = True
             self._keep_values(written)
-            self.answer = written
+            self.confirmed_values = written
             self.dismiss(Confirmed())

@@ -1,38 +1,24 @@
-"""Where writing leads that is not shown here."""
+"""Routes from this package to screens of other packages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from octavo.tui.shell.routes import Route
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.api.places import SpaceRef
-    from octavo.api.text import Raw
-    from octavo.tui.writing.page_drafts import PagePlace
+    from octavo.tui.writing.page_drafts import PageDraftKey
+    from octavo.tui.writing.page_edit import PageEdit
     from octavo.tui.writing.target_request import TargetRequest
-
-
-class PageSender(Protocol):
-    """A page that is edited, as what settles its conflicts knows it."""
-
-    @property
-    def space(self) -> SpaceRef: ...
-
-    @property
-    def title(self) -> str: ...
-
-    def send(self, place: PagePlace, into: TargetRequest, mine: Raw) -> None:
-        """Send it in the background."""
 
 
 @dataclass(frozen=True)
 class ToConflicts(Route):
-    """What one wrote and what others wrote meanwhile in the same places, side by side."""
+    """The conflict view of a page, with the text of the user and the edits of other people."""
 
-    edit: PageSender
-    place: PagePlace
-    into: TargetRequest
+    edit: PageEdit
+    key: PageDraftKey
+    target: TargetRequest
     change_request: ChangeRequest
