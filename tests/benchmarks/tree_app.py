@@ -15,25 +15,25 @@ from textual.containers import Vertical
 from octavo.tui.app.garbage_collection import Garbage
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.themes import themes
-from octavo.tui.widgets.tree import Node, Tree
+from octavo.tui.widgets.tree import TreeNode, Tree
 
 BELOW = 10
 
 
-def made_pages(count: int) -> list[Node]:
+def made_pages(count: int) -> list[TreeNode]:
     """A tree of `count` pages under one, ten below each, numbered in their order."""
     numbers = iter(range(count))
 
-    def below(depth: int) -> list[Node]:
+    def below(depth: int) -> list[TreeNode]:
         if not depth:
             return [
-                Node(number, f"Page {number} of the made tree", (), "page", not number % 7)
+                TreeNode(number, f"Page {number} of the made tree", (), "page", not number % 7)
                 for number in islice(numbers, BELOW)
             ]
-        return [Node(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)]
+        return [TreeNode(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)]
 
     return [
-        Node(number, f"Page {number} of the made tree", below(len(str(count)) - 2)) for number in islice(numbers, 1)
+        TreeNode(number, f"Page {number} of the made tree", below(len(str(count)) - 2)) for number in islice(numbers, 1)
     ]
 
 

@@ -122,7 +122,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
         screen.open_space.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
-        open_target(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
+        open_target(run.app, links.SpaceLink("stations", "regions/narrows", "nowhere"))
         await run.see("› The Narrows")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 

@@ -101,8 +101,8 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             SpaceRef(space_id=space),
         )
         for target, said in (
-            (links.ToFile("", "none.json"), "The OpenAPI file none.json was deleted."),
-            (links.ToPage(more.id), "The link does not point to an OpenAPI specification."),
+            (links.FileLink("", "none.json"), "The OpenAPI file none.json was deleted."),
+            (links.PageLink(more.id), "The link does not point to an OpenAPI specification."),
         ):
             assert (await openapi_files.load_from_link(session, at, place, target)).error == said
 

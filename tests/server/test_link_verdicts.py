@@ -9,7 +9,7 @@ from octavo.api.content import PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import anchors, parse
 from octavo.documents.blocks import Document
-from octavo.documents.links import BrokenLink, ToAnchor, ToPage, references_in
+from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
@@ -108,9 +108,9 @@ def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Docum
         if usage.kind != "address":
             continue
         match target:
-            case ToAnchor(anchor=anchor):
+            case AnchorLink(anchor=anchor):
                 pass
-            case ToPage(page=there, anchor=named):
+            case PageLink(page=there, anchor=named):
                 anchor = named or ""
         if isinstance(target, BrokenLink) or (
             anchor and anchors.find_heading(anchor, documents[there].headings) is None

@@ -30,7 +30,7 @@ from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import TextFinder
+from octavo.tui.render.text_search import BlockTextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
@@ -107,7 +107,7 @@ def test_top_of_unit_is_found_without_counting_all_above() -> None:
 
 def test_search_runs_in_parts_and_finds_each_match_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](200)).blocks))
-    finder = TextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
+    finder = BlockTextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
     found = list(finder.find("harbour"))
     assert found.count(None) > 3
     text = "".join((unit.slice or unit.block).plain() for unit in cut)
@@ -132,10 +132,10 @@ def test_search_pauses_for_keys_in_blocks_without_text() -> None:
             read.append(unit)
             yield unit, Block("paragraph", text="" if unit % 100 else "words")
 
-    search = TextFinder(blocks(), letters=1).find("words")
+    search = BlockTextFinder(blocks(), letters=1).find("words")
     assert [find.unit for find in search if find is not None] == [0, 100, 200]
     read.clear()
-    for find in TextFinder(blocks(), letters=1).find("words"):
+    for find in BlockTextFinder(blocks(), letters=1).find("words"):
         if find is None:
             assert len(read) == 1
             read.clear()

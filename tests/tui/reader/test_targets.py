@@ -42,7 +42,7 @@ FOUND = {
 
 async def find(asked: TitleQuery) -> LinkTitle | None:
     match asked.target:
-        case links.ToFile(name=name) | links.ToSpace(page=name):
+        case links.FileLink(name=name) | links.SpaceLink(page=name):
             return FOUND.get(name or "")
     return None
 
@@ -123,8 +123,8 @@ async def test_urls_bring_no_control_characters_into_page() -> None:
 
 
 def test_links_of_parent_page_start_in_its_folder() -> None:
-    assert targets("guides").resolve("set-up.md") == links.ToPage("setup")
-    assert targets("setup").resolve("../") == links.ToPage("home")
+    assert targets("guides").resolve("set-up.md") == links.PageLink("setup")
+    assert targets("setup").resolve("../") == links.PageLink("home")
 
 
 async def test_links_open_in_browser_and_urls_are_copied() -> None:

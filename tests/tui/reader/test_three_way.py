@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import Choice, MergedPage
+from octavo.documents.merging.merged_page import MergeChoice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
@@ -68,7 +68,7 @@ class Shown:
         self.pane = ThreeWayView(ascii=ascii)
         self.app = PaneApp(self.pane)
 
-    def show(self, choices: dict[str, Choice] | None = None) -> None:
+    def show(self, choices: dict[str, MergeChoice] | None = None) -> None:
         pieces = prepare_conflicts(self.given, self.main, choices)
         self.pane.show(pieces, choices or {}, key="page", sides=("main", "this change request"))
 
@@ -78,7 +78,11 @@ async def test_base_is_beside_or_below_sides_by_width(width: int, ascii: bool) -
     shown = Shown(EXACT, MAIN, ascii=ascii)
     async with shown.app.run_test(size=(width, 110)) as pilot:
         first, second, third, *_ = shown.names
-        choices = {first: Choice("both"), second: Choice("main"), third: Choice("own", "| 2 | **11** min |")}
+        choices = {
+            first: MergeChoice("both"),
+            second: MergeChoice("main"),
+            third: MergeChoice("own", "| 2 | **11** min |"),
+        }
         shown.show(choices)
         await pilot.pause()
         picture = screen(shown.pane)
@@ -117,12 +121,12 @@ async def test_n_goes_through_conflicts_to_next_page() -> None:
 async def test_page_opens_at_unresolved_conflict() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
-        shown.show({shown.names[0]: Choice("main")})
+        shown.show({shown.names[0]: MergeChoice("main")})
         await pilot.pause()
         assert shown.pane.selected_conflict is not None
         assert shown.pane.selected_conflict.name == shown.names[1]
         top = shown.pane.top
-        shown.pane.set_choices({name: Choice("request") for name in shown.names[:2]})
+        shown.pane.set_choices({name: MergeChoice("request") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.top == top
         assert "✓ This change request chosen" in screen(shown.pane)

@@ -15,7 +15,7 @@ from octavo.tui.review.changed_pages import (
     tree_nodes,
     walk_nodes,
 )
-from octavo.tui.widgets.tree import Node
+from octavo.tui.widgets.tree import TreeNode
 
 
 def page(name: str, *below: Page, text: str = "one", **fields: object) -> Page:
@@ -41,7 +41,7 @@ AFTER = revision(
 )
 
 
-def drawn(found: list[Node], depth: int = 0) -> list[str]:
+def drawn(found: list[TreeNode], depth: int = 0) -> list[str]:
     lines = []
     for node in found:
         end = f" {node.right}" if str(node.right) else ""

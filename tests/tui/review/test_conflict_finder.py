@@ -12,7 +12,7 @@ from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit
-from octavo.documents.merging.merged_page import Choice, ChoiceKind
+from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
 from octavo.server.app import Platform
 from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, find_conflicts, merge_revisions
 from octavo.tui.review.tree_conflicts import find_tree_conflicts
@@ -77,7 +77,7 @@ async def test_chosen_side_is_saved_in_the_change_request(
     if any(case in request.node.name for case in TOLD_ONLY):
         assert not found.names
         return
-    choices = {each: Choice(side) for each in found.names}
+    choices = {each: MergeChoice(side) for each in found.names}
     assert choices
     changes = found.edits(choices, "#2")
     if changes:
@@ -127,7 +127,7 @@ async def test_edit_after_the_update_is_kept(platform: Platform, live: Live) -> 
     (name, conflict), *others = found.pages[0].conflicts
     assert not others
     assert (conflict.base or "").strip() == "Two."
-    await edit(live, at, found.revision, found.edits({name: Choice("both")}, "#2"))
+    await edit(live, at, found.revision, found.edits({name: MergeChoice("both")}, "#2"))
     assert (
         await desk.page("Alpha", at)
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\n3, since.\n\nFour there.\n"
@@ -143,9 +143,11 @@ async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live
     found = await found_by(live, at)
     assert [len(page.conflicts) for page in found.pages] == [2, 1]
     first, second, third = found.names
-    assert not found.edits({first: Choice("main")}, "#2")
-    assert [each.page for each in found.edits({second: Choice("main"), third: Choice("request")}, "#2")] == [beta]  # type: ignore[union-attr]  # pages
-    assert found.count_unresolved({first: Choice("main"), third: Choice("request")}) == 1
+    assert not found.edits({first: MergeChoice("main")}, "#2")
+    assert [each.page for each in found.edits({second: MergeChoice("main"), third: MergeChoice("request")}, "#2")] == [
+        beta
+    ]
+    assert found.count_unresolved({first: MergeChoice("main"), third: MergeChoice("request")}) == 1
 
 
 async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: Live) -> None:
@@ -161,7 +163,7 @@ async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: 
     found = await find_conflicts(live, fresh, (await desk.get(fresh)).revision, made, met)
     (name, conflict), *_ = found.pages[0].conflicts
     assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
-    await edit(live, fresh, found.revision, found.edits({name: Choice("own", "Two, together.")}, "#2"))
+    await edit(live, fresh, found.revision, found.edits({name: MergeChoice("own", "Two, together.")}, "#2"))
     assert (await desk.merge(fresh)).result == "merge"
     assert (await desk.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
 
@@ -176,7 +178,7 @@ async def test_title_follows_the_chosen_heading(platform: Platform, live: Live, 
     found = await found_by(live, at)
     assert not found.tree_conflicts
     (name,) = found.names
-    await edit(live, at, found.revision, found.edits({name: Choice(side)}, "#2"))
+    await edit(live, at, found.revision, found.edits({name: MergeChoice(side)}, "#2"))
     page = await desk.page(title, at)
     assert (page.id, page.markdown) == (beta, f"# {title}\n\nWords of beta.\n")
 
@@ -216,7 +218,7 @@ async def test_conflicts_without_markers_are_found_by_merging_again(platform: Pl
     assert [(conflict.base or "").strip() for _, conflict in page.conflicts] == ["Two."]
     assert not (await found(alpha)).pages
     (name,) = unsettled.names
-    edits = unsettled.edits({name: Choice("both")}, "#2")
+    edits = unsettled.edits({name: MergeChoice("both")}, "#2")
     await edit(live, at, unsettled.revision, edits)
     assert (
         await desk.page("Alpha", at)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from octavo.api.collections import Collection
 from octavo.api.spaces import Space
 from octavo.tui.shell.tree_rows import MAX_DEPTH, space_nodes
-from octavo.tui.widgets.tree import Node
+from octavo.tui.widgets.tree import TreeNode
 
 
-def outline(nodes: Sequence[Node], level: int = 0) -> Iterator[str]:
+def outline(nodes: Sequence[TreeNode], level: int = 0) -> Iterator[str]:
     for node in nodes:
         yield "  " * level + str(node.key)
         yield from outline(node.children, level + 1)

@@ -27,7 +27,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
+from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class ActivityScreen(Dialog[None]):
         rows: RowList[Line] = RowList(
             self._draw,
             key=lambda line: line[0],
-            groups=lambda line: [Heading(_heading(line[1]))],
+            groups=lambda line: [RowHeading(_heading(line[1]))],
             selectable=lambda line: (
                 isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed")
             ),

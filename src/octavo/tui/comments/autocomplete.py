@@ -14,7 +14,7 @@ from octavo.documents.emoji import NamedEmoji
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.fuzzy_match import Match
+from octavo.tui.widgets.fuzzy_match import FuzzyMatch
 
 if TYPE_CHECKING:
     from octavo.tui.comments.mentions import MentionCandidates
@@ -76,7 +76,7 @@ class SuggestionSource(Protocol[T]):
     async def load(self) -> None:
         """Load the suggestions."""
 
-    def choices(self, query: str) -> list[tuple[Choice[T], Match | None]]:
+    def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
         """Return the suggestions that match, best first."""
 
     def final_value(self, typed: str) -> T | str | None:
@@ -142,7 +142,7 @@ class MemberSuggestions:
         if self._members.load_error:
             self.empty = f"Could not load the members: {self._members.load_error}"
 
-    def choices(self, query: str) -> list[tuple[Choice[User], Match | None]]:
+    def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
         """Return the members whose names match. Equal matches keep the order of the members: a shorter name is not a
         better match."""
         members = [Choice(user, user.name, right=user.email or "") for user in self._members.loaded()]
@@ -174,7 +174,7 @@ class EmojiSuggestions:
         """Return the emoji that match these words, best first."""
         return emoji.search(words) if self._is_loaded else []
 
-    def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], Match | None]]:
+    def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], FuzzyMatch | None]]:
         return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:

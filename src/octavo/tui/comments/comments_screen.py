@@ -32,7 +32,7 @@ from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
@@ -111,7 +111,7 @@ class CommentsScreen(ListView[Thread]):
         """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
         not moved it."""
         self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
-        self._places: dict[str, Heading] = {}
+        self._places: dict[str, RowHeading] = {}
         self.search_text = ThreadSearchText(self)
 
     def body(self) -> Iterable[Widget]:
@@ -221,7 +221,8 @@ class CommentsScreen(ListView[Thread]):
         self.section_count = len(section_threads)
         shown = thread_filters.filter_threads(section_threads, self.narrowing.filters)
         self._places = {
-            place: Heading(place, status_parts) for place, status_parts in thread_filters.place_summaries(shown).items()
+            place: RowHeading(place, status_parts)
+            for place, status_parts in thread_filters.place_summaries(shown).items()
         }
         self._set_empty_text()
         self._failed_writes = self.shell.workspace.failure_reasons
@@ -243,8 +244,8 @@ class CommentsScreen(ListView[Thread]):
     def _loaded_label(self) -> str:
         return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
 
-    def _headings(self, thread: Thread) -> Sequence[Heading]:
-        return [self._places[thread.place], Heading(thread.page)] if self.list_order == "place" else []
+    def _headings(self, thread: Thread) -> Sequence[RowHeading]:
+        return [self._places[thread.place], RowHeading(thread.page)] if self.list_order == "place" else []
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from octavo.tui.content.open_space import OpenSpace
     from octavo.tui.shell.shell import Shell
     from octavo.tui.shell.view import View
-    from octavo.tui.widgets.tree import Node
+    from octavo.tui.widgets.tree import TreeNode
 
 
 class CursorTarget:
@@ -36,7 +36,7 @@ class CursorTarget:
         """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
 
     @property
-    def row(self) -> Node | None:
+    def row(self) -> TreeNode | None:
         """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
         match self._open_space.nav.has_focus_on:
             case "pages":

@@ -26,7 +26,7 @@ from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, plural
@@ -158,7 +158,7 @@ class LinksScreen(ListView[LinkLocation]):
             self._draw,
             key=lambda each: each.key,
             search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.location)}",
-            groups=lambda each: [Heading(page_title(each.location), self._page_trails.get(self._page_of(each), ""))],
+            groups=lambda each: [RowHeading(page_title(each.location), self._page_trails.get(self._page_of(each), ""))],
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",

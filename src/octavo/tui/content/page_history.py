@@ -290,12 +290,12 @@ class PageHistoryScreen(View):
             self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
         match targets.resolve(message.href):
-            case links.ToPage(page=page_id, anchor=anchor):
+            case links.PageLink(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
-            case links.ToAnchor(anchor=anchor):
+            case links.AnchorLink(anchor=anchor):
                 if not self.view.navigation.go_to_anchor(anchor) and self._compared_with:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
-            case links.ToReusableContent() as target if (version := self.rows.item) is not None:
+            case links.ReusableContentLink() as target if (version := self.rows.item) is not None:
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
                 pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
                 sources = view.contents.deferred
@@ -308,7 +308,7 @@ class PageHistoryScreen(View):
     def _copy_url(self, message: CopyUrlRequested) -> None:
         targets = self.query_one("#page", PageView).contents.deferred.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
-        if isinstance(target, links.ToUrl):
+        if isinstance(target, links.UrlLink):
             clipboard.copy(self.shell, target.url, "Copied the link.")
         else:
             self.shell.say(_NO_LINK, tone="care")

@@ -40,7 +40,7 @@ from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
@@ -107,7 +107,7 @@ class PageTitles:
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
         paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
-        self._places = links.LinkTargets(links.ids_by_path(paths), frozenset(self._pages), None, space)
+        self._places = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
 
     def title(self, page: str) -> str | None:
         """Return the title of the page with an id or at a path. None if there is no such page."""
@@ -201,7 +201,7 @@ class SearchScreen(Dialog[None]):
         rows: RowList[SearchResult] = RowList(
             self._row_of,
             key=lambda hit: hit.key,
-            groups=lambda hit: [Heading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
+            groups=lambda hit: [RowHeading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
             two_lines=True,
             empty="Type to search.",
             id="hits",
@@ -314,9 +314,9 @@ class SearchScreen(Dialog[None]):
         titles: dict[str, str | None] = {}
         for address in mentioned_urls(hit.snippet):
             match (await self._page_titles(hit.space)).target(address, hit.id):
-                case links.ToPage(page=page):
+                case links.PageLink(page=page):
                     titles[address] = (await self._page_titles(hit.space)).title(page)
-                case links.ToSpace(space=space, page=page) if page:
+                case links.SpaceLink(space=space, page=page) if page:
                     titles[address] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
         return replace(hit, snippet=snippet, marks=marks)

@@ -21,8 +21,8 @@ from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.status_summary import RequestStatus
 from octavo.tui.shell.view import Subscriptions
-from octavo.tui.widgets.row_list import Heading
 from octavo.tui.widgets.row_list import Row as Drawn
+from octavo.tui.widgets.row_list import RowHeading
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, plural, short_age
@@ -38,14 +38,14 @@ class RowRenderer:
         """`open_threads` returns the number of open threads in a row's change request. 0 for other rows."""
         self._open_threads = open_threads
         self.order = "reason"
-        self.headings: Mapping[str, Heading] = {}
+        self.headings: Mapping[str, RowHeading] = {}
         """Headings by reason, or by space ID."""
         self.unread: frozenset[str] = frozenset()
         """Keys of the unread rows."""
         self.snooze_labels: Mapping[str, str] = {}
         """End of the snooze, by the key of the row."""
 
-    def groups(self, row: InboxRow) -> Sequence[Heading]:
+    def groups(self, row: InboxRow) -> Sequence[RowHeading]:
         """Return the heading of a row."""
         heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
         return [heading] if heading is not None else []

@@ -14,7 +14,7 @@ from octavo.api.folding import fold
 from octavo.data.inbox import HEADINGS, REASONS, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import LONGEST_NAME
-from octavo.tui.widgets.row_list import Heading
+from octavo.tui.widgets.row_list import RowHeading
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 REASON_TABS: Mapping[str, tuple[str, tuple[Reason, ...]]] = MappingProxyType(
@@ -89,7 +89,7 @@ def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str],
     return list(rows)
 
 
-def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, Heading]:
+def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> dict[str, RowHeading]:
     """Return the heading of each reason or space, with its number of rows."""
     if order == "newest":
         return {}
@@ -99,7 +99,7 @@ def headings(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], 
     else:
         counts = Counter(row.reason for row in rows)
         names = {each: heading.upper() for each, heading in HEADINGS.items()}
-    return {each: Heading(names[each], str(number)) for each, number in counts.items()}
+    return {each: RowHeading(names[each], str(number)) for each, number in counts.items()}
 
 
 def is_thread(row: InboxRow) -> bool:

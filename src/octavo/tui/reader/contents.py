@@ -14,7 +14,7 @@ from octavo.tui.reader.moves import START, BlockSpan, LinePosition, count_lines
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
-from octavo.tui.render.text_search import Match, TextFinder
+from octavo.tui.render.text_search import BlockTextFinder, Match
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
 
@@ -148,7 +148,7 @@ class Contents:
 
     # Find in page
 
-    def text_finder(self) -> TextFinder:
+    def text_finder(self) -> BlockTextFinder:
         """Return a search over the text of all lines."""
 
         def shown(unit: int) -> Block:
@@ -159,7 +159,9 @@ class Contents:
             return Block("paragraph", text="\n".join(rows))
 
         units = range(len(self.pane.virtual_lines))
-        return TextFinder(((unit, shown(unit)) for unit in units), letters=1)  # Laying out a single unit may take long.
+        return BlockTextFinder(
+            ((unit, shown(unit)) for unit in units), letters=1
+        )  # Laying out a single unit may take long.
 
     def expand_to(self, match: Match) -> bool:
         """Expand blocks that hide a match. Return True if any was collapsed."""

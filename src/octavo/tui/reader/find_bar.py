@@ -16,7 +16,7 @@ from octavo.api.safety import line as safe_line
 from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.moves import START, LinePosition
 from octavo.tui.render.painting import restyle
-from octavo.tui.render.text_search import Match, MatchSpan, TextFinder, match_spans
+from octavo.tui.render.text_search import BlockTextFinder, Match, MatchSpan, match_spans
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class FindBar:
         self.pane = pane
         self._typed: str | None = None
         self._spans: dict[int, list[MatchSpan]] = {}
-        self._text_finder: TextFinder | None = None
+        self._text_finder: BlockTextFinder | None = None
         self._position_before = START
         self._current = (-1, -1)
         self.clear()

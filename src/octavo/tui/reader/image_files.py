@@ -61,14 +61,14 @@ class ImageLocation:
 async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
     """Return the location of an image on a page. Raise ImageUnavailable or ApiError if there is none."""
     match target:
-        case links.ToFile(name=name):
+        case links.FileLink(name=name):
             file = await file_of(session.live, at, target)
             if file is None:
                 raise ImageUnavailable(f"The file {name} is no longer in this space.")
             if not file.download_url:
                 raise ImageUnavailable(f"The server sent no download link for {file.name or name}.")
             return ImageLocation(file.download_url, file.name or name, file)
-        case links.ToUrl(url=url):
+        case links.UrlLink(url=url):
             if not url.startswith("https://"):
                 raise ImageUnavailable("Octavo does not load images over an unencrypted connection (http).")
             return ImageLocation(url, file_name(url))

@@ -55,17 +55,17 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 
 def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
     target = _resolve(screen, message.href)
-    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
+    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ReusableContentLink):
         open_link(screen.shell, link_url(screen, message.href), "link", text=message.words)
         return
     match target:
-        case links.ToPage(page=page_id, anchor=anchor):
+        case links.PageLink(page=page_id, anchor=anchor):
             screen.open_page(page_id, anchor=_with_hash(anchor))
             screen.pages_tree.select_hidden(page_id)
-        case links.ToAnchor(anchor=anchor):
+        case links.AnchorLink(anchor=anchor):
             if not screen.view.navigation.go_to_anchor(anchor):
                 screen.view.navigation.report_missing(anchor)
-        case links.ToReusableContent(path=path) if (shared := screen.view.links.find_include(target)) is not None:
+        case links.ReusableContentLink(path=path) if (shared := screen.view.links.find_include(target)) is not None:
             deferred = screen.view.contents.deferred
             _show_dialog(screen.shell, deferred, shared, partial(follow_link, screen), f"Reusable content {path}")
         case _:
@@ -88,27 +88,27 @@ def open_target(
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
     match target:
-        case links.ToSpace(space=other, page=wanted, anchor=anchor):
+        case links.SpaceLink(space=other, page=wanted, anchor=anchor):
             app.go(ToPage(other, wanted, _with_hash(anchor)))
-        case links.ToChangeRequest(space=other, number=number):
+        case links.ChangeRequestLink(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
-        case links.ToUrl(url=url):
+        case links.UrlLink(url=url):
             confirm_link(app, url, text=words)
-        case links.ToFile() if at is not None:
+        case links.FileLink() if at is not None:
             app.background(_save_file(app, at, target))
-        case links.ToFile(name=name):
+        case links.FileLink(name=name):
             app.say(f"{name} is a file in the space. Press F to list the files.", tone="care")
-        case links.ToReusableContent(path=path):
+        case links.ReusableContentLink(path=path):
             clipboard.copy(
                 app,
                 path,
                 f"Copied the path {path}. If you edit this reusable content, every page that uses it will change.",
             )
-        case links.ToCollection(collection=name):
+        case links.CollectionLink(collection=name):
             app.go(ToCollection(name))
-        case links.ToSite():
+        case links.SiteLink():
             app.background(_open_site(app, target))
-        case links.ToUser():
+        case links.UserLink():
             app.say("This link goes to a member's profile. Octavo cannot show member profiles.", tone="care")
         case links.BlockedScheme(scheme=scheme):
             app.say(f"Octavo does not open links that begin with “{scheme}:”.", tone="care")
@@ -121,11 +121,11 @@ def _is_outside_folder(app: Shell, target: links.Target) -> bool:
     match target:
         case _ if app.session.kind != "folder":
             return False
-        case links.ToSpace(space=space) | links.ToChangeRequest(space=space):
+        case links.SpaceLink(space=space) | links.ChangeRequestLink(space=space):
             return app.workspace.space(space) is None
         case links.BrokenLink(is_outside_tree=is_outside):
             return is_outside
-    return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
+    return isinstance(target, links.CollectionLink | links.SiteLink | links.UserLink)
 
 
 def follow_link_page(screen: ShowsPage, page: Page) -> None:
@@ -147,9 +147,9 @@ def follow_link_page(screen: ShowsPage, page: Page) -> None:
         case "space":
             screen.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            open_target(screen.shell, links.ToFile(str(target.get("file")), page.title), at=_files_of(screen))
+            open_target(screen.shell, links.FileLink(str(target.get("file")), page.title), at=_files_of(screen))
         case "collection":
-            open_target(screen.shell, links.ToCollection(str(target.get("collection"))))
+            open_target(screen.shell, links.CollectionLink(str(target.get("collection"))))
         case _:
             confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
 
@@ -180,20 +180,20 @@ def link_url(screen: ShowsPage, href: str) -> str:
     page, known = screen.page, screen.shell.workspace
     target = _resolve(screen, href)
     match target:
-        case links.ToUrl(url=url):
+        case links.UrlLink(url=url):
             return url
-        case links.ToReusableContent(path=path):
+        case links.ReusableContentLink(path=path):
             return path
         case _ if _is_outside_folder(screen.shell, target):
             return href if "://" in href else ""
         case _ if screen.shell.session.is_embedded:
             return ""
-        case links.ToPage(page=name, anchor=anchor):
+        case links.PageLink(page=name, anchor=anchor):
             found = screen.pages.find(name) if screen.pages is not None else None
             return _with_anchor(page_url(found), anchor)
-        case links.ToAnchor(anchor=anchor):
+        case links.AnchorLink(anchor=anchor):
             return _with_anchor(page_url(page), anchor)
-        case links.ToSpace(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
+        case links.SpaceLink(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
             base = space.urls.app or ""
             return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
         case links.BrokenLink() | links.BlockedScheme():
@@ -211,10 +211,10 @@ def _with_anchor(address: str, anchor: str | None) -> str:
 
 def _resolve(screen: ShowsPage, href: str) -> links.Target:
     targets = screen.view.contents.deferred.targets
-    return targets.resolve(href) if targets is not None else links.resolve(href, "", links.LinkTargets(files=None))
+    return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
 
 
-async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
+async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
     from octavo.tui.shell.file_dialogs import save_file  # lazy: dialogs, 10 ms
 
     try:
@@ -230,7 +230,7 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
 
 async def show_reusable_content(
     app: Shell,
-    target: links.ToReusableContent,
+    target: links.ReusableContentLink,
     pages: Sequence[GetPage],
     deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
@@ -254,7 +254,7 @@ async def show_reusable_content(
     open_target(app, target)
 
 
-def _find_include(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:
+def _find_include(text: str, targets: LinkTargets | None, target: links.ReusableContentLink) -> Block | None:
     """Return the include block of reusable content in a page. None if there is none."""
     from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
@@ -262,7 +262,7 @@ def _find_include(text: str, targets: LinkTargets | None, target: links.ToReusab
     return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
 
-async def _open_site(app: Shell, target: links.ToSite) -> None:
+async def _open_site(app: Shell, target: links.SiteLink) -> None:
     from octavo.api import sites  # lazy: rarely linked
 
     organization = target.organization or (

@@ -126,29 +126,29 @@ async def find_title(
     target = query.target
     try:
         match target:
-            case links.ToSpace():
+            case links.SpaceLink():
                 return await _space(live, target)
-            case links.ToChangeRequest(space=space, number=number):
+            case links.ChangeRequestLink(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
                 found = await live.cached_or_fetch(change_requests.Get(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
-            case links.ToFile(name=name):
+            case links.FileLink(name=name):
                 file = await file_of(live, query.page_ref, target)
                 return (
                     LinkTitle(file.name or name, where=file_summary(file))
                     if file is not None
                     else LinkTitle(problem=_NO_FILE)
                 )
-            case links.ToCollection(collection=name):
+            case links.CollectionLink(collection=name):
                 collection = await live.cached_or_fetch(collections.Get(at=CollectionRef(collection_id=name)))
                 return LinkTitle(collection.title or "Untitled", where="collection")
-            case links.ToSite(site=name, organization=within):
+            case links.SiteLink(site=name, organization=within):
                 within = within or (organization.id if organization is not None else None)
                 if within is None:
                     return None
                 site = await live.cached_or_fetch(sites.Get(at=SiteRef(organization_id=within, site_id=name)))
                 return LinkTitle(site.title or "Untitled", where="site")
-            case links.ToUser(user=name):
+            case links.UserLink(user=name):
                 user = await live.cached_or_fetch(users.Get(user_id=name))
                 return LinkTitle(f"@{user.display_name or name}", where="member")
     except (NotFound, Forbidden):
@@ -162,16 +162,16 @@ async def find_title(
 
 _NO_FILE = "The file was deleted."
 _KIND_NAMES: dict[type[object], str] = {
-    links.ToSpace: "space",
-    links.ToChangeRequest: "change request",
-    links.ToFile: "file",
-    links.ToCollection: "collection",
-    links.ToSite: "site",
-    links.ToUser: "member",
+    links.SpaceLink: "space",
+    links.ChangeRequestLink: "change request",
+    links.FileLink: "file",
+    links.CollectionLink: "collection",
+    links.SiteLink: "site",
+    links.UserLink: "member",
 }
 
 
-async def _space(live: Live, target: links.ToSpace) -> LinkTitle:
+async def _space(live: Live, target: links.SpaceLink) -> LinkTitle:
     at = SpaceRef(space_id=target.space)
     space = await live.cached_or_fetch(spaces.Get(at=at))
     where = space.title or "Untitled"

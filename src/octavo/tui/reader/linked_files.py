@@ -13,7 +13,7 @@ MOST_FILES = 1000
 """Maximum number of files that are listed to find a file by its name."""
 
 
-async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
+async def file_of(live: Live, at: ContentRef, target: links.FileLink) -> File | None:
     """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
     loaded."""
     if target.file:

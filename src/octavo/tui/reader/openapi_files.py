@@ -50,16 +50,16 @@ async def load_from_link(
     """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
     `location`. Its `error` says why it cannot be loaded."""
     match target:
-        case links.ToUrl(url=url):
+        case links.UrlLink(url=url):
             address = url
-        case links.ToFile(name=name, path=path):
+        case links.FileLink(name=name, path=path):
             address = path or name
         case links.BrokenLink(reason=reason):
             return Specification(error=f"The link to the OpenAPI specification is broken. {reason}")
         case _:
             return Specification(error="The link does not point to an OpenAPI specification.")
     try:
-        if isinstance(target, links.ToFile) and location is not None:
+        if isinstance(target, links.FileLink) and location is not None:
             return await _file(session, location, target)
         known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
     except (ApiError, ValueError) as error:
@@ -72,7 +72,7 @@ async def load_from_link(
     )
 
 
-async def _file(session: Session, location: ContentRef, target: links.ToFile) -> Specification:
+async def _file(session: Session, location: ContentRef, target: links.FileLink) -> Specification:
     file = await file_of(session.live, location, target)
     if file is None or not file.download_url:
         return Specification(error=f"The OpenAPI file {target.name} was deleted.")

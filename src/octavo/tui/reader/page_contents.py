@@ -23,7 +23,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.page_parts import repeats_title, source_blocks
 from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
-from octavo.tui.render.text_search import Match, TextFinder
+from octavo.tui.render.text_search import BlockTextFinder, Match
 from octavo.tui.render.unit_layout import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.empty_states import empty_lines
 
@@ -214,9 +214,11 @@ class PageContents(Contents):
 
     # Find in page
 
-    def text_finder(self) -> TextFinder:
+    def text_finder(self) -> BlockTextFinder:
         blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(self.pane.virtual_lines.units))
-        return TextFinder(blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text)
+        return BlockTextFinder(
+            blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
+        )
 
     def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
         return self.pane.folds.hides(match.path, known)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.documents.merging.merged_page import Choice
+from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.contents import Contents, remove_lines
 from octavo.tui.reader.find_bar import FIND
@@ -57,7 +57,7 @@ class ConflictContents(Contents):
         super().__init__(pane)
         self.sides = ("main", "this change request")
         """Names of the two sides."""
-        self.choices: Mapping[str, Choice] = {}
+        self.choices: Mapping[str, MergeChoice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
         self.is_expanded = False
         """True if the text between the conflicts is expanded."""
@@ -265,7 +265,7 @@ class ThreeWayView(Reader):
     def show(
         self,
         pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...],
-        choices: Mapping[str, Choice],
+        choices: Mapping[str, MergeChoice],
         *,
         key: str,
         sides: tuple[str, str],
@@ -286,7 +286,7 @@ class ThreeWayView(Reader):
         self.refresh_bindings()
         self.notify_moved()
 
-    def set_choices(self, choices: Mapping[str, Choice]) -> None:
+    def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
         """Show other resolutions."""
         before, self.contents.choices = self.contents.choices, dict(choices)
         for number, unit in enumerate(self.virtual_lines.units):

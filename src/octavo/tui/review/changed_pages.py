@@ -16,7 +16,7 @@ from octavo.documents.diff_model import AttributeChange, ChangeSize
 from octavo.tui.review.merge_checks import title_of
 from octavo.tui.shell.tree_rows import open_thread_counts
 from octavo.tui.shell.unsent_texts import unsent_mark
-from octavo.tui.widgets.tree import Node
+from octavo.tui.widgets.tree import TreeNode
 
 WHOLE = "whole"
 """Key of the entry for the comments on the change request as a whole."""
@@ -175,7 +175,7 @@ def tree_nodes(
     marks: EntryMarks,
     *,
     whole_tree: bool = False,
-) -> list[Node]:
+) -> list[TreeNode]:
     """Return the tree of changed pages below their parent pages. Deleted pages keep their former positions. The other
     changes follow the pages, then the entries in `commented`, which have comments but no changes. `whole_tree` adds the
     unchanged pages."""
@@ -183,21 +183,21 @@ def tree_nodes(
     placed: set[str] = set()
     deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})
 
-    def nodes_below(pages: Sequence[Page], parent: str | None) -> list[Node]:
+    def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
         found = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
         for key, siblings in deleted.get(parent, ()):
             if key not in placed:
                 found.insert(_position_after(siblings, found), (key, [deleted_node(by_key[key])]))
         return [node for _, group in found for node in group]
 
-    def page_nodes(page: Page) -> list[Node]:
+    def page_nodes(page: Page) -> list[TreeNode]:
         placed.add(page.id)
         below, entry = nodes_below(page.pages, page.id), by_key.get(page.id)
         if entry is None and not whole_tree:
             return _ancestor_row(page, below, marks)
         return [_node(entry or ChangedPage(page.id, page.title or "Untitled"), marks, below, page.type)]
 
-    def deleted_node(entry: ChangedPage) -> Node:
+    def deleted_node(entry: ChangedPage) -> TreeNode:
         placed.add(entry.key)
         return _node(entry, marks, nodes_below((), entry.key))
 
@@ -206,16 +206,16 @@ def tree_nodes(
     top += [_node(entry, marks) for entry in rest if entry.page is not None]
     others = [_node(entry, marks) for entry in rest if entry.page is None]
     if others:
-        top += [Node("section changed", "other changes", kind="section"), *others]
+        top += [TreeNode("section changed", "other changes", kind="section"), *others]
     if commented:
         top += [
-            Node("section discussed", "other comments", kind="section"),
+            TreeNode("section discussed", "other comments", kind="section"),
             *(_node(entry, marks) for entry in commented),
         ]
     return top
 
 
-def _ancestor_row(page: Page, below: Sequence[Node], marks: EntryMarks) -> list[Node]:
+def _ancestor_row(page: Page, below: Sequence[TreeNode], marks: EntryMarks) -> list[TreeNode]:
     """Return a row for an unchanged page above changed pages. Unchanged ancestors with one child share a row."""
     title = page.title or "Untitled"
     if all(node.kind == "group" and node.dim for node in below):
@@ -241,19 +241,19 @@ def _deleted_by_parent(
     return found
 
 
-def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[Node]]]) -> int:
+def _position_after(siblings: Sequence[str], placed: Sequence[tuple[str, Sequence[TreeNode]]]) -> int:
     """Return the position in `placed` after the first of `siblings` that `placed` contains. 0 if it contains none."""
     keys = [key for key, _ in placed]
     return next((keys.index(key) + 1 for key in siblings if key in keys), 0)
 
 
-def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[Node] = (), kind: str = "page") -> Node:
+def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (), kind: str = "page") -> TreeNode:
     viewed = entry.key in marks.viewed
     viewed_mark = "✓" if viewed else "•" if entry.key in marks.changed_since else " "
     size = marks.sizes.get(entry.key) if entry.changes else None
     unsent = marks.unsent.get(entry.key, ())
     figures = (size.added, size.removed) if size is not None else (0, 0)
-    return Node(
+    return TreeNode(
         entry.key,
         entry.title,
         below,
@@ -284,7 +284,7 @@ def _right_end(added: int, removed: int, conflicts: bool, tight: bool, unsent: C
     return Content(" ").join([each for each in signs if each])
 
 
-def walk_nodes(group: Iterable[Node]) -> Iterator[Node]:
+def walk_nodes(group: Iterable[TreeNode]) -> Iterator[TreeNode]:
     """Yield the nodes and their descendants in the order of the tree."""
     for node in group:
         yield node
@@ -303,7 +303,7 @@ def describe_change(entry: ChangedPage) -> str:
     return "\n".join([f"{' and '.join(entry.kinds).capitalize()}.", *lines])
 
 
-def unchanged_entry(node: Node) -> ChangedPage:
+def unchanged_entry(node: TreeNode) -> ChangedPage:
     """Return the entry for a page without changes."""
     kind = "document" if node.kind == "page" else node.kind
     page = PageReference(id=str(node.key), type=kind, title=str(node.label))

@@ -11,7 +11,7 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
+from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
 from octavo.tui.review.conflict_finder import OpenConflicts
 from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
@@ -49,10 +49,11 @@ class Choices:
         """Names of the tree conflicts whose choices were saved. These conflicts have no markers in a text."""
 
     @property
-    def by_name(self) -> dict[str, Choice]:
+    def by_name(self) -> dict[str, MergeChoice]:
         """Return all choices by conflict name."""
         return {
-            name: Choice(kind, self.draft_of(name).text if kind == "own" else "") for name, kind in self._kinds.items()
+            name: MergeChoice(kind, self.draft_of(name).text if kind == "own" else "")
+            for name, kind in self._kinds.items()
         }
 
     def draft_of(self, name: str) -> DialogDraft:
@@ -69,7 +70,7 @@ class Choices:
             self._kinds[name] = kind
         self._save()
 
-    def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, Choice]) -> None:
+    def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
         """Remove the choices that were saved."""
         saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
         tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
@@ -88,7 +89,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     """Open a conflict in the editor. Return whether you wrote a new text."""
     draft, before = choices.draft_of(name), choices.by_name.get(name)
     # Blank lines around the text belong to the page, and editors add a final newline.
-    initial = (draft.text or conflict.text(before or Choice("words")) or "").strip("\n")
+    initial = (draft.text or conflict.text(before or MergeChoice("words")) or "").strip("\n")
 
     def keep(written: str) -> str:
         mine = written.strip("\r\n")
@@ -186,7 +187,7 @@ def _save_resolved_pages(
     app: Shell,
     change_request: ChangeRequest,
     open_conflicts: OpenConflicts,
-    chosen: dict[str, Choice],
+    chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
     """Store the resolved pages that have no conflict markers, because the server does not know which pages are
@@ -205,7 +206,7 @@ async def _check_saved_pages(
     live: Live,
     at: ChangeRequestRef,
     open_conflicts: OpenConflicts,
-    chosen: dict[str, Choice],
+    chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> tuple[int, int]:
     """Return the number of pages that still have conflict markers, and of pages whose text the server changed."""

@@ -21,7 +21,7 @@ from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging import conflict_prediction
 from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import Choice, Conflict, MergedPage
+from octavo.documents.merging.merged_page import Conflict, MergeChoice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.page_trees import leading_heading
 from octavo.documents.source_reader import read_page
@@ -95,10 +95,10 @@ class ConflictedPage:
         heading = leading_heading(text) if self.sets_title else None
         return heading[:MAX_TITLE_LENGTH] if heading else None
 
-    def outcome(self, choices: Mapping[str, Choice], name: str) -> tuple[str, tuple[AttributeChange, ...]]:
+    def outcome(self, choices: Mapping[str, MergeChoice], name: str) -> tuple[str, tuple[AttributeChange, ...]]:
         """Return the text with the choices applied, and the changed fields compared with main."""
         first = self.conflicts[0][0]
-        text = self.text({first: Choice("main"), **choices} if self.fields else choices, name)
+        text = self.text({first: MergeChoice("main"), **choices} if self.fields else choices, name)
         settings = settings_of(self.fields, is_main=first not in choices or choices[first].kind != "request")
         if first not in choices:
             settings = unresolved_settings(settings)
@@ -106,7 +106,7 @@ class ConflictedPage:
             settings = (AttributeChange("title", leading_heading(self.main or "") or None, title), *settings)
         return text, settings
 
-    def text(self, choices: Mapping[str, Choice], name: str) -> str:
+    def text(self, choices: Mapping[str, MergeChoice], name: str) -> str:
         """Return the text with the choices applied. Other conflicts keep their conflict markers."""
         own = {
             key: choices[self.choice_name(key)]
@@ -115,7 +115,7 @@ class ConflictedPage:
         }
         if self.fields and own:
             first = self.merged.named_conflicts[0][0]
-            own = {key: Choice("own") if key == first else choice for key, choice in own.items()}
+            own = {key: MergeChoice("own") if key == first else choice for key, choice in own.items()}
         return self.merged.text(own, request=name)
 
 
@@ -153,7 +153,7 @@ class OpenConflicts:
         """Return whether there is a choice that can be saved."""
         return bool(self.resolved_pages(choices)) or any(conflict.name in choices for conflict in self.tree_conflicts)
 
-    def edits(self, choices: Mapping[str, Choice], name: str) -> list[ContentEdit]:
+    def edits(self, choices: Mapping[str, MergeChoice], name: str) -> list[ContentEdit]:
         """Return the edits for the resolved pages and tree conflicts."""
         found: list[ContentEdit] = []
         for page in self.resolved_pages(choices):

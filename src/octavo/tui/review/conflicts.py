@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
-from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Choice, ChoiceKind, Conflict
+from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict, MergeChoice
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.conflict_page import (
@@ -39,13 +39,13 @@ from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
-_OTHERS = Heading("OTHER CONFLICTS", "")
-_PAGES = Heading("PAGES", "")
+_OTHERS = RowHeading("OTHER CONFLICTS", "")
+_PAGES = RowHeading("PAGES", "")
 
 
 def _use_command(name: str, keys: str, title: str, help: str, kind: ChoiceKind) -> Command[ConflictsScreen]:
@@ -447,7 +447,7 @@ def _key_of(item: ConflictedPage | TreeConflict) -> str:
 _SIGNS = {"deleted": "−", "moved": "→", "order": "→"}
 
 
-def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, Choice]) -> Row:
+def conflict_row(item: ConflictedPage | TreeConflict, choices: Mapping[str, MergeChoice]) -> Row:
     """Return the row of a page, with the number of its resolved conflicts, or the row of a tree conflict."""
     is_resolved = not item.unresolved(choices)
     if isinstance(item, TreeConflict):

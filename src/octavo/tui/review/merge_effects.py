@@ -123,9 +123,9 @@ def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
 
     def is_broken(page_id: str, target: link_model.Target) -> bool:
         match target:
-            case link_model.ToAnchor(anchor=anchor):
+            case link_model.AnchorLink(anchor=anchor):
                 linked_page = page_id
-            case link_model.ToPage(page=linked_page, anchor=anchor):
+            case link_model.PageLink(page=linked_page, anchor=anchor):
                 pass
             case _:
                 return isinstance(target, link_model.BrokenLink)

@@ -165,18 +165,18 @@ class PageDiff:
             self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):
-            case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
+            case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if (
+            case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if (
                 anchor and self.pane.navigation.go_to_anchor(anchor)
             ):
                 pass
-            case links.ToPage() | links.ToAnchor() if not change.exists_before:
+            case links.PageLink() | links.AnchorLink() if not change.exists_before:
                 shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
+            case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor):
                 shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
-            case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
+            case links.ReusableContentLink() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [get_page_to_read(place, change.page.id) for place in places]
                 shown = link_opening.show_reusable_content(

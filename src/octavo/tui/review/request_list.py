@@ -35,7 +35,7 @@ from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.wording import plural, short_age
 
@@ -155,7 +155,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             search=lambda each: (
                 f"{each.title} #{each.number} {self.space_title(each)} {each.created_by.name if each.created_by else ''}"
             ),
-            groups=lambda each: [Heading(self.space_title(each).upper())] if self.list_order == "space" else [],
+            groups=lambda each: [RowHeading(self.space_title(each).upper())] if self.list_order == "space" else [],
             two_lines=True,
             selectable=True,
             empty=EMPTY_TEXT,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging.conflict_prediction import RevisionTriple, pages_to_read, predict_merge
-from octavo.documents.merging.merged_page import Choice
+from octavo.documents.merging.merged_page import MergeChoice
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_page import PageConflict
 from octavo.tui.widgets.wording import plural
@@ -65,11 +65,11 @@ class TreeConflict:
         """Return the name of the conflict if it has no choice yet. Empty if it is resolved or has no options."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
-    def edit(self, choice: Choice | None) -> ContentEdit | None:
+    def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
         """Return the edit for a choice. None without a choice, or if no edit is needed."""
         return None if choice is None else self.edits[choice.kind == "request"]
 
-    def outcome(self, choice: Choice | None) -> tuple[str, tuple[AttributeChange, ...]]:
+    def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
         """Return the text of the page after a choice, and its settings compared with main."""
         if choice is None:
             return self.text, unresolved_settings(self.settings[0])
@@ -77,7 +77,7 @@ class TreeConflict:
         return "" if is_deleted else self.text, self.settings[choice.kind == "request"]
 
 
-def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:
+def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
     """Return the edits for the choices. A kept page whose parent page is deleted moves to the position of the
     parent."""
     chosen = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]

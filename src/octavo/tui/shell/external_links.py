@@ -31,7 +31,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
     from octavo.tui.widgets.confirm import ConfirmDialog
 
     target = links.external_target(url)
-    if not isinstance(target, links.ToUrl):
+    if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
         return
     browser_or_error = browser.NoBrowser(problem) if problem else browser.find(target.url, os.environ)
@@ -86,7 +86,7 @@ def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
         app.say(missing_link_reason(app, item_kind), tone="care")
 
 
-def _highlight_host(target: links.ToUrl) -> Content:
+def _highlight_host(target: links.UrlLink) -> Content:
     """Return a URL with its host highlighted."""
     before, host, path = target.url.partition(target.host)
     return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))

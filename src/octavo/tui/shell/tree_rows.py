@@ -14,7 +14,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Block
 from octavo.documents.emoji import to_emoji
 from octavo.tui.shell.unsent_texts import unsent_mark
-from octavo.tui.widgets.tree import Node
+from octavo.tui.widgets.tree import TreeNode
 
 MAX_DEPTH = 40
 """Deepest nesting of collections that is shown."""
@@ -22,7 +22,7 @@ MAX_DEPTH = 40
 
 def space_nodes(
     collections: Sequence[Collection], spaces: Iterable[Space], offline_marks: Mapping[str, str] = MappingProxyType({})
-) -> list[Node]:
+) -> list[TreeNode]:
     """Return the rows of collections with their content, then the rows of spaces without a collection. Each item
     appears once: a collection that contains itself or is nested too deep moves to the top level. `offline_marks` maps
     ids of spaces to their offline status."""
@@ -35,12 +35,12 @@ def space_nodes(
     for space in {each.id: each for each in spaces}.values():
         spaces_of[space.parent if space.parent in parents else None].append(space)
 
-    def children_of(parent: str | None) -> list[Node]:
+    def children_of(parent: str | None) -> list[TreeNode]:
         nodes = [
-            Node(each.id, each.title or "Untitled", children_of(each.id), kind="group") for each in folders[parent]
+            TreeNode(each.id, each.title or "Untitled", children_of(each.id), kind="group") for each in folders[parent]
         ]
         return nodes + [
-            Node(
+            TreeNode(
                 each.id,
                 each.title or "Untitled",
                 sign=to_emoji(each.emoji),
@@ -64,10 +64,10 @@ def _levels(name: str, parents: Mapping[str, str | None]) -> int:
 
 def page_nodes(
     pages: Sequence[Page], counts: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]] = MappingProxyType({})
-) -> list[Node]:
+) -> list[TreeNode]:
     """Return the rows of a page tree, each with the number of open threads and the mark of unsent texts."""
     return [
-        Node(
+        TreeNode(
             page.id,
             page.title or "Untitled",
             page_nodes(page.pages, counts, unsent),

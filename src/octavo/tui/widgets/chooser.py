@@ -18,8 +18,8 @@ from textual.widgets import Input, Static
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.fuzzy_match import Match, match
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.fuzzy_match import FuzzyMatch, match
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.safe_text import AnyText, fit, safe
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -68,7 +68,7 @@ class MatchedChoice(Generic[T]):
 
     number: int
     choice: Choice[T]
-    match: Match | None = None
+    match: FuzzyMatch | None = None
 
 
 CHOOSER: Commands[Chooser[Any, Any]] = Commands(
@@ -205,8 +205,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         if same_number is not None:
             self.rows.go_to(same_number)
 
-    def _headings(self, found: MatchedChoice[T]) -> Sequence[Heading]:
-        return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
+    def _headings(self, found: MatchedChoice[T]) -> Sequence[RowHeading]:
+        return [RowHeading(found.choice.group)] if found.choice.group and found.match is None else []
 
     def _list_matches(self, query: str) -> None:
         self._listed_query = query
@@ -280,18 +280,18 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.dismiss(None)
 
 
-def match_choice(query: str, choice: Choice[Any]) -> Match | None:
+def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     """Return how well a choice matches a query. None if it does not match."""
     if query.strip() in choice.right.split():
-        return Match(_KEY_SCORE)  # the query is a key, and the user wants to know its command
+        return FuzzyMatch(_KEY_SCORE)  # the query is a key, and the user wants to know its command
     title_match = match(query, safe(choice.title).plain)
     if title_match is not None:
-        title_match = Match(title_match.score + _TITLE_BONUS, title_match.indexes)
+        title_match = FuzzyMatch(title_match.score + _TITLE_BONUS, title_match.indexes)
     synonym_match = match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
     # Whole words in an alternative name count more than single letters scattered over the title.
     if synonym_match is not None and synonym_match.score >= _WHOLE_WORD_SCORE * len(query.split()):
         return max(
-            title_match, Match(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
+            title_match, FuzzyMatch(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
         )
     if title_match is not None:
         return title_match
@@ -301,4 +301,4 @@ def match_choice(query: str, choice: Choice[Any]) -> Match | None:
     # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
     text_match = match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
     # Only whole words count here: letters scattered over a whole sentence match by chance.
-    return Match(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None
+    return FuzzyMatch(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None

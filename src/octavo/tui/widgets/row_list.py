@@ -36,7 +36,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class RowHeading:
     """A heading line above a group of rows. A heading of level 0 has a blank line before it."""
 
     text: str
@@ -240,7 +240,7 @@ class RowList(LineList, Generic[T]):
         draw: Callable[[T], Row],
         *,
         key: Callable[[T], Hashable],
-        groups: Callable[[T], Sequence[Heading]] | None = None,
+        groups: Callable[[T], Sequence[RowHeading]] | None = None,
         search: Callable[[T], str] | None = None,
         columns: Sequence[Column] = (),
         two_lines: bool = False,
@@ -382,12 +382,12 @@ class RowList(LineList, Generic[T]):
 
 
 def _lay_out_headings(
-    items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
+    items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
     """Return the first line of each item, the headings by line number, and the total number of lines."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
-    old_headings: Sequence[Heading] = ()
+    old_headings: Sequence[RowHeading] = ()
     line = 0
     for item in items:
         headings = groups(item)
@@ -408,7 +408,7 @@ def _lay_out_headings(
     return first_lines, extra_lines, line
 
 
-def _heading_line(heading: Heading, level: int) -> tuple[Content, Content]:
+def _heading_line(heading: RowHeading, level: int) -> tuple[Content, Content]:
     style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
     text = Content(" " * (level + 1)) + safe(heading.text)
     return text.stylize(style), safe(heading.right).stylize("$octavo-muted")
