@@ -42,9 +42,8 @@ AFTER_THE_FIRST_SCREEN = {
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(
         "octavo.tui.comments.thread_dialog",
-        "octavo.tui.reader.picture",
-        "octavo.tui.reader.record",
-        "octavo.tui.reader.note",
+        "octavo.tui.reader.image_screen",
+        "octavo.tui.reader.page_dialogs",
     ),
     *("textual.widgets._text_area", "textual.widgets._markdown", "textual.widgets._data_table"),
 }

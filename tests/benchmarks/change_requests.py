@@ -142,7 +142,7 @@ async def until(holds: Callable[[], bool]) -> None:
 def shows_diff(run: Run) -> bool:
     """Whether the diff is on the screen."""
     screen = run.app.screen
-    is_there = isinstance(screen, ChangeRequestScreen) and screen.is_mounted and screen.view.contents.has_any
+    is_there = isinstance(screen, ChangeRequestScreen) and screen.is_mounted and screen.view.contents.has_content
     return is_there and "Limpet Classic, since" in run.text
 
 

@@ -36,7 +36,7 @@ PROBE = 0.002
 class PageApp(HostApp[None]):
     """Shows one page."""
 
-    CSS = "PageView, DiffView, ThreeWay { height: 1fr; }"
+    CSS = "PageView, DiffView, ThreeWayView { height: 1fr; }"
 
     def __init__(self, path: Path, view: Any = None) -> None:
         super().__init__()
@@ -114,7 +114,9 @@ class Probed(PageApp):
             self.view.show_markdown(text, key=f"{again}")
             await asyncio.sleep(0.05)
             steps = 0
-            while self.view.scroll_offset.y < self.view.galley.total - self.view.rows or not self.loaded.is_set():
+            while (
+                self.view.scroll_offset.y < self.view.virtual_lines.total - self.view.rows or not self.loaded.is_set()
+            ):
                 self.view.go_by(self.view.rows - 2)
                 steps += 1
                 await asyncio.sleep(0.015)

@@ -258,8 +258,8 @@ class Run:
             if view.size
             and (
                 view.background.is_busy
-                or (isinstance(view, PageView) and view.stream.is_reading)
-                or (isinstance(view, DiffView) and view.contents.making.is_making)
+                or (isinstance(view, PageView) and view.loader.is_loading)
+                or (isinstance(view, DiffView) and view.contents.builder.is_building)
             )
         ]
         return f"pages {reading}" if reading else ""

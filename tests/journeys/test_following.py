@@ -11,8 +11,8 @@ from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.link_following import follow, leave
-from octavo.tui.reader.pane import STILL
+from octavo.tui.reader.contents import STILL_LOADING
+from octavo.tui.reader.link_opening import follow_link, open_target
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
@@ -42,10 +42,10 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert run.app.clipboard.startswith("curl 'https://api.saltmarsh.example/v2/stations/{station}/levels'")
         await run.press("G")
         await run.see("Stuck? Write to")
-        content.view.place.go_to_anchor("errors-of-this-endpoint")
+        content.view.navigation.go_to_anchor("errors-of-this-endpoint")
         await run.press("f")
         await run.see("type a letter")
-        hints = content.view.spots.hints
+        hints = content.view.clickables.hints
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
@@ -67,9 +67,9 @@ async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(s
         )
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        follow(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
+        follow_link(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
         await run.hear("There is no file ../../orgs in this space.")
-        follow(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
+        follow_link(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
         await run.see("The file ../../orgs.png is no longer in")
         await run.press("escape")
         target = {"kind": "page", "page": "round"}
@@ -104,7 +104,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
-        follow(
+        follow_link(
             screen.open_space, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link")
         )
         await run.see("› Quickstart")
@@ -122,7 +122,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
         screen.open_space.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
-        leave(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
+        open_target(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
         await run.see("› The Narrows")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
@@ -141,7 +141,7 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
         await run.see("Harbour API › Welcome")
         await published(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
         run.gate.shut(GetPage)
-        follow(screen.open_space, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
+        follow_link(screen.open_space, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
         await run.see("› Quickstart", "You need a terminal and either curl")
         assert run.said == []
         run.gate.open()
@@ -163,11 +163,11 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
         async with asyncio.timeout(30):
             while "Once." not in run.text:
                 await run.pilot.pause(0.005)
-        follow(screen.open_space, LinkFollowed("late", False, "note"))
+        follow_link(screen.open_space, LinkFollowed("late", False, "note"))
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
+        assert {STILL_LOADING, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == ""

@@ -21,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.link_following import follow
+from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.resources.condition_tester import open_condition
 from octavo.tui.resources.form import open_form
@@ -52,7 +52,7 @@ async def a_note(run: Run) -> None:
         next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow(screen.open_space, LinkFollowed("gap", False, "note"))
+    follow_link(screen.open_space, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 
@@ -132,9 +132,9 @@ WAYS: dict[str, dict[str, Way]] = {
         "Autocomplete": ("C", "type: ", "@"),
         "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
         "ReactionPicker": (*("g", "j", "j", "enter", "t", "enter"), "+"),
-        "RecordSheet": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
-        "PictureScreen": (a_picture,),
-        "NoteSheet": (a_note,),
+        "TableRowDialog": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
+        "ImageScreen": (a_picture,),
+        "TextDialog": (a_note,),
         "InboxScreen": ("1",),
         "CommentsScreen": ("4",),
         "BrowserScreen": ("6", "enter"),
@@ -167,8 +167,8 @@ SELDOM = {
         "PageHistoryScreen",
         "Autocomplete",
         "ReactionPicker",
-        "RecordSheet",
-        "PictureScreen",
+        "TableRowDialog",
+        "ImageScreen",
         "BrowserScreen",
     ),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),

@@ -271,7 +271,7 @@ async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
             await run.press("enter")
             shown = run.app.screen
             assert isinstance(shown, ChangeRequestScreen)
-            stop = shown.view.cursor.stop()
+            stop = shown.view.cursor.current()
             assert stop is not None
             assert stop[3].key == thread.id
             assert shown.focused is shown.view, "the keys of threads are about it"

@@ -8,7 +8,7 @@ import pytest
 
 from octavo.data.image_cache import ImageCache
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.picture import Canvas, PictureScreen
+from octavo.tui.reader.image_screen import Canvas, ImageScreen
 from tests.journeys.stage import Run, Stage
 
 
@@ -24,7 +24,7 @@ async def look(run: Run, page: str) -> None:
     assert screen.view.document is not None
     figure = next(block for block in screen.view.document.walk() if block.kind == "figure")
     screen.view.focus()
-    screen.view.place.go_to_block(figure.key)
+    screen.view.navigation.go_to_block(figure.key)
     await run.press("enter")
 
 
@@ -34,7 +34,7 @@ async def said_until_drawn(run: Run) -> list[str]:
     run.app.simulate_key("enter")
     for _ in range(5000):
         await asyncio.sleep(0.001)
-        if isinstance(run.app.screen, PictureScreen) and "under-keel.png ─" in run.text.split("\n")[0]:
+        if isinstance(run.app.screen, ImageScreen) and "under-keel.png ─" in run.text.split("\n")[0]:
             here = " ".join(line.strip(" │") for line in run.lines[1:-6]).strip()
             if "▀" in here:
                 break
@@ -77,10 +77,10 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
             assert set(said) <= {"Loading the image…", "Loading under-keel.png…"}
         await run.press("escape")
         run.app.simulate_key("enter")
-        while not isinstance(run.app.screen, PictureScreen):
+        while not isinstance(run.app.screen, ImageScreen):
             await run.pilot.pause(0.001)
         run.app.simulate_key("escape")
-        await run.until(lambda: not isinstance(run.app.screen, PictureScreen))
+        await run.until(lambda: not isinstance(run.app.screen, ImageScreen))
 
 
 async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -217,7 +217,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.press("O", "/", *"read", "enter", "enter")
         await run.see("OUTLINE")
         await run.until(
-            lambda: "read" in run.app.screen.query_one(PageView).place.current_anchor, "jump to the heading"
+            lambda: "read" in run.app.screen.query_one(PageView).navigation.current_anchor, "jump to the heading"
         )
         await run.press("z")
         await run.gone("OUTLINE", "Your first tide")
@@ -256,7 +256,7 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         first = aside.outline.key
         await run.press("G")
         await run.until(lambda: aside.outline.key != first, "see the outline follow")
-        assert aside.outline.key == run.app.screen.query_one(PageView).place.current_anchor
+        assert aside.outline.key == run.app.screen.query_one(PageView).navigation.current_anchor
         aside.outline.focus()
         await run.press("k")
         chosen = aside.outline.key

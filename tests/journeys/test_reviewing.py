@@ -89,7 +89,7 @@ def cursor(run: Run) -> str:
     """The words of what the bar stands at in the diff."""
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
-    stop = screen.view.cursor.stop()
+    stop = screen.view.cursor.current()
     return f"{stop[3].kind}: {stop[3].plain()}" if stop is not None else ""
 
 
@@ -239,7 +239,7 @@ async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage
         await run.see("type a letter")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        hints = screen.view.spots.hints
+        hints = screen.view.clickables.hints
         assert hints is not None
         await run.press(next(label for label, hot in hints.by_label.items() if hot.target == "rotation.md"))
         await run.see("page 2 of 2", "A rotation gives an endpoint a second secret")

@@ -104,7 +104,7 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             (links.ToFile("", "none.json"), "The OpenAPI file none.json was deleted."),
             (links.ToPage(more.id), "The link does not point to an OpenAPI specification."),
         ):
-            assert (await openapi_files.at_address(session, at, place, target)).error == said
+            assert (await openapi_files.load_from_link(session, at, place, target)).error == said
 
 
 async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_path: Path) -> None:

@@ -437,7 +437,7 @@ async def test_where_a_thread_of_a_change_request_is_is_shown_with_the_cursor_on
         await run.press("enter")
         shown = run.app.screen
         assert isinstance(shown, ChangeRequestScreen)
-        stop = shown.view.cursor.stop()
+        stop = shown.view.cursor.current()
         assert stop is not None
         assert stop[3].kind == "thread"
         await run.see("The API sends straight quotes")

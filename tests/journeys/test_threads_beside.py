@@ -8,8 +8,8 @@ from textual.geometry import Region
 from octavo.api import comments
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.moves import Top, distance
-from octavo.tui.reader.pane import is_at_end
+from octavo.tui.reader.contents import is_at_end
+from octavo.tui.reader.moves import LinePosition, lines_between
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.dialog import DialogFrame
 from tests.journeys.stage import Run, Stage
@@ -40,7 +40,7 @@ def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
 
 def height_of_cursor(pane: Reader) -> int:
     """Return the number of lines of the block with the cursor, in view or not. 0 without a cursor."""
-    stop = pane.cursor.stop()
+    stop = pane.cursor.current()
     return 0 if stop is None else stop[2] - stop[1] + 1
 
 
@@ -129,9 +129,9 @@ async def test_a_thread_that_grows_is_shown_as_far_as_there_is_room_above_the_di
             await run.press("ctrl+s")
         await run.until(lambda: height_of_cursor(pane) > 9, "show the replies in the diff too")
         await at_rest(run, pane)
-        stop = pane.cursor.stop()
+        stop = pane.cursor.current()
         assert stop is not None
-        begins = distance(pane.galley, pane.top, Top(stop[0], stop[1]), 2 * pane.rows)
+        begins = lines_between(pane.virtual_lines, pane.top, LinePosition(stop[0], stop[1]), 2 * pane.rows)
         height = height_of_cursor(pane)
         assert begins >= 0
         assert begins + height <= pane.rows or begins <= 1, run.text

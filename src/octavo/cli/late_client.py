@@ -18,7 +18,7 @@ from octavo.api.errors import ApiError, LocalFailure, Unauthorized
 from octavo.api.operation import SPECS, Operation
 from octavo.api.users import User
 from octavo.cli.platform_folders import PlatformFolder
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
@@ -57,7 +57,7 @@ class LatePlatform:
     async def platform(self) -> Platform:
         """Return the platform, and build it first if needed. A failed build raises its error at every call."""
         if self._building is None:
-            self._building = asyncio.ensure_future(aside(self._build))
+            self._building = asyncio.ensure_future(run_in_thread(self._build))
         platform: Platform = await asyncio.shield(self._building)
         platform.delay, platform.fail = self._latency, self._fail
         self._platform = platform
@@ -114,7 +114,7 @@ class LateClient:
         if self._learn is not None:
             learn, user = self._learn, SPECS[type(op)].name == "users.Me" and answer
             if isinstance(user, User):
-                await aside(lambda: learn(user.id))
+                await run_in_thread(lambda: learn(user.id))
         return answer
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
@@ -159,7 +159,7 @@ class LateClient:
             )
 
         try:
-            return await aside(lambda: self._key(note))
+            return await run_in_thread(lambda: self._key(note))
         except StoreUnavailable as error:
             note(str(error))
             raise LocalFailure(str(error)) from error

@@ -21,7 +21,7 @@ from octavo.cli.open_folder import OpenFolder
 from octavo.cli.platform_folders import ORIGIN, PlatformFolder, demo_folder, folder_of_pages
 from octavo.client.accounts import Accounts
 from octavo.client.origin import host_of, is_loopback, triple
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 from octavo.data.drafts import Drafts
 from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
@@ -145,7 +145,7 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
     late = LatePlatform(opened.build, folder=platform_folder, on_close=opened.close)
 
     async def load_changes() -> bool:
-        return await aside(opened.load_changes)
+        return await run_in_thread(opened.load_changes)
 
     async def wait_until_loaded() -> Sequence[str]:
         with suppress(OSError):  # Each request reports this error.
@@ -300,7 +300,7 @@ class Ways:
         from octavo.client.credentials import StoreTimeout, StoreUnavailable
 
         try:
-            return f"{STORED_IN_KEYRING} ({await aside(self._home.keyring.title)}). {SENT_TO_SERVER_ONLY}"
+            return f"{STORED_IN_KEYRING} ({await run_in_thread(self._home.keyring.title)}). {SENT_TO_SERVER_ONLY}"
         except StoreTimeout:
             return f"{STORED_IN_KEYRING}, once the keyring is unlocked. {SENT_TO_SERVER_ONLY}"
         except StoreUnavailable as error:
@@ -330,13 +330,13 @@ class Ways:
     async def open_previous(self) -> Session:
         if self.again is None:
             raise ValueError("No previous session to go back to.")
-        return await aside(self.again)
+        return await run_in_thread(self.again)
 
     async def open_demo(self) -> Session:
-        return await aside(lambda: demo(self.settings, read_only=self.read_only))
+        return await run_in_thread(lambda: demo(self.settings, read_only=self.read_only))
 
     async def open_folder(self, path: str) -> Session:
-        return await aside(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
+        return await run_in_thread(lambda: folder(self.settings, Path(path).expanduser(), read_only=self.read_only))
 
     def accounts(self) -> Sequence[ServerAccount]:
         known = self._home.read().entries.values()
@@ -360,7 +360,7 @@ class Ways:
         from octavo.client import signing_in
         from octavo.client.profiles import Access
 
-        signed_out = await aside(lambda: signing_in.logout(self._home.patient(), account.name))
+        signed_out = await run_in_thread(lambda: signing_in.logout(self._home.patient(), account.name))
 
         def forget_pages() -> SignInState:
             known = Accounts(self.settings.state_folder)

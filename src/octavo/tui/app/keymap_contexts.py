@@ -20,11 +20,10 @@ from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.note import NoteSheet
+from octavo.tui.reader.image_screen import ImageScreen
+from octavo.tui.reader.page_dialogs import TableRowDialog, TextDialog
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.picture import PictureScreen
-from octavo.tui.reader.record import RecordSheet
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.resource_browser import BrowserScreen
@@ -51,11 +50,11 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ContentScreen,
     SpacesPane,
     PageView,
-    RecordSheet,
+    TableRowDialog,
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,
-    NoteSheet,
+    TextDialog,
     ThreadView,
     ThreadDialog,
     CommentsScreen,
@@ -65,10 +64,10 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ChangeRequestScreen,
     DiffView,
     ConflictsScreen,
-    ThreeWay,
+    ThreeWayView,
     MergedPreviewScreen,
     IncomingChanges,
-    PictureScreen,
+    ImageScreen,
     ReviewersScreen,
     SearchScreen,
     BrowserScreen,

@@ -16,7 +16,7 @@ from octavo.data.queries import spaces_of
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.help import TOPICS, text_of
-from octavo.tui.reader.note import NoteSheet
+from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_whole
@@ -151,6 +151,6 @@ def choose_topic(app: Shell) -> None:
     def show(topic: str | None) -> None:
         if topic is not None:
             blocks = parse(text_of(topic)).blocks
-            app.push_screen(NoteSheet(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
+            app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
 
     app.push_screen(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)

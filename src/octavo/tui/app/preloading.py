@@ -41,12 +41,10 @@ _MODULES = (
     "octavo.tui.resources.site_resources",
     "octavo.tui.content.files",
     "octavo.tui.content.links",
-    "octavo.tui.reader.note",
+    "octavo.tui.reader.page_dialogs",
     "octavo.tui.content.page_history",
     "octavo.tui.app.destinations",
-    "octavo.tui.reader.picture",
-    "octavo.tui.reader.record",
-    "octavo.tui.reader.markdown_preview",
+    "octavo.tui.reader.image_screen",
     "octavo.tui.review.merge_dialog",
 )
 """Modules that are loaded early. Each of these views takes a tenth of a second to load."""

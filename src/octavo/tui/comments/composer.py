@@ -21,7 +21,7 @@ from octavo.data.state_db import NotSaved
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, MemberSuggestions, emoji_prefix
 from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
-from octavo.tui.reader.markdown_preview import preview
+from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.shell.unsent_texts import RETRY_SECONDS

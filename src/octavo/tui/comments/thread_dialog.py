@@ -132,9 +132,9 @@ class ThreadDialog(Dialog[None]):
         """Place the dialog, and scroll the block of the thread into view."""
         self._place()
         if self._select_block(self._threads[self._current_id]):
-            self._pane.cursor.bring_whole()
+            self._pane.cursor.scroll_into_view()
             self._place()  # scrolling may show longer lines, which need more width
-            self._pane.cursor.bring_whole()
+            self._pane.cursor.scroll_into_view()
 
     def _place(self) -> None:
         """Place the dialog beside or below the pane."""

@@ -22,12 +22,12 @@ from octavo.tui.content.reading_history import VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_list import SpaceList
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.reader.link_following import copy_address, follow
-from octavo.tui.reader.link_names import look_for_new_specifications, name_again
+from octavo.tui.reader.link_opening import copy_url, follow_link
+from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
+from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.streaming_page import PageLoaded
-from octavo.tui.reader.text_selection import CopiesLater
+from octavo.tui.reader.text_selection import CopiesWhenReady
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.shell.tree_rows import adjacent_page
 from octavo.tui.shell.view import View
@@ -92,7 +92,7 @@ CONTENT: Commands[ContentScreen] = Commands(
 )  # fmt: skip
 
 
-class ContentScreen(View, CopiesLater):
+class ContentScreen(View, CopiesWhenReady):
     """Three panes: the tree of spaces or pages, the open page, and its threads."""
 
     MODE = "content"
@@ -136,7 +136,7 @@ class ContentScreen(View, CopiesLater):
         self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
-        self.view.cursor_block.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
+        self.view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
         self.query_one(SpacesPane).find_target = lambda: self.spaces.target
         self.open_space.show_tree_of("spaces")
         self.spaces.start()
@@ -146,7 +146,7 @@ class ContentScreen(View, CopiesLater):
 
     def on_screen_resume(self) -> None:
         self.open_space.show_unsent()
-        look_for_new_specifications(self.open_space)
+        show_new_specifications(self.open_space)
 
     def _show_drafts(self) -> None:
         if self.is_current:  # otherwise `on_screen_resume` shows them
@@ -180,7 +180,7 @@ class ContentScreen(View, CopiesLater):
             return False
         if node:
             self.view.focus()
-        return not node or self.view.place.go_to_block(node)
+        return not node or self.view.navigation.go_to_block(node)
 
     def keep_place(self) -> None:
         self.open_space.history.save()
@@ -223,7 +223,7 @@ class ContentScreen(View, CopiesLater):
     @on(LineList.Opened, "#outline")
     def _on_heading_chosen(self, message: LineList.Opened) -> None:
         self.open_space.side_panel.outline.set_filter("")
-        self.view.place.go_to_anchor(str(message.key))
+        self.view.navigation.go_to_anchor(str(message.key))
         self.view.focus()
 
     @on(LineList.Opened, "#threads")
@@ -248,17 +248,17 @@ class ContentScreen(View, CopiesLater):
         self.open_space.show_status()
         self.open_space.history.save_soon()
 
-    @on(Reader.BlockChosen)
+    @on(Reader.CommentRequested)
     def _on_block_chosen(self) -> None:
         self.page_discussion.comment()
 
-    @on(Reader.ThreadWanted)
-    def _on_thread_wanted(self, message: Reader.ThreadWanted) -> None:
+    @on(Reader.ThreadRequested)
+    def _on_thread_wanted(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
 
-    @on(PageView.RowWanted)
-    def _on_row_wanted(self, message: PageView.RowWanted) -> None:
-        from octavo.tui.reader.record import open_row  # lazy: not needed for the first screen
+    @on(PageView.TableRowRequested)
+    def _on_row_wanted(self, message: PageView.TableRowRequested) -> None:
+        from octavo.tui.reader.page_dialogs import open_row  # lazy: not needed for the first screen
 
         open_row(self.app, message)
 
@@ -274,17 +274,17 @@ class ContentScreen(View, CopiesLater):
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:
-        follow(self.open_space, message)
+        follow_link(self.open_space, message)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        copy_address(self.open_space, message)
+        copy_url(self.open_space, message)
 
     # Navigation
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        name_again(self.open_space)
+        reload_link_titles(self.open_space)
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:
@@ -303,6 +303,6 @@ class ContentScreen(View, CopiesLater):
             self.toggle_class("-aside")
         (self.view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _open_next_page(self) -> None:
         self.open_space.open_neighbor(1, from_top=True)

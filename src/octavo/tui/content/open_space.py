@@ -14,10 +14,9 @@ from octavo.tui.content.navigation import Navigation, TreeName
 from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
-from octavo.tui.reader.link_following import follow_link_page
-from octavo.tui.reader.link_names import name_targets
-from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.showing_pages import show_page
+from octavo.tui.reader.link_opening import follow_link_page
+from octavo.tui.reader.link_titles import set_link_targets
+from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.shell.page_queries import get_page_to_read
 from octavo.tui.shell.tree_rows import adjacent_page, open_thread_counts
@@ -88,7 +87,7 @@ class OpenSpace:
     @property
     def visited_page(self) -> VisitedPage | None:
         """The open page and the reading position. None if no page is open."""
-        position = self._wanted_position or (self.view.place.standing if self.shows_open_page else None)
+        position = self._wanted_position or (self.view.navigation.current_position if self.shows_open_page else None)
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
 
     @property
@@ -119,7 +118,7 @@ class OpenSpace:
     def show_status(self) -> None:
         """Show the path of the selected row or the open page in the status line, and the current heading in the
         outline."""
-        self.side_panel.follow(self.view.place.current_anchor)
+        self.side_panel.follow(self.view.navigation.current_anchor)
         current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
         if (row := self.target.row) is not None:
             tree = self.nav.spaces if in_spaces else self.nav.pages
@@ -183,7 +182,7 @@ class OpenSpace:
         self.pages = snapshot.value
         self.draw_pages()
         self.target.refresh_drafts()
-        name_targets(self)
+        set_link_targets(self)
         if self.page is None:
             wanted = self._page_to_open()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
@@ -265,7 +264,9 @@ class OpenSpace:
         else:
             self._refresh_errors.pop("page", None)
             is_positioned = anchor or position is not None or from_top
-            self.view.place.come_back(self.key, None if is_positioned else self.history.positions.get(self.key))
+            self.view.navigation.restore_later(
+                self.key, None if is_positioned else self.history.positions.get(self.key)
+            )
             self.view.state.wait_for(page.title)
             self._screen.follow("page", op, self._show_page)
             if not self.shows_open_page:
@@ -286,8 +287,8 @@ class OpenSpace:
         self._note_error("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
-            name_targets(self)
-            self.view.place.is_latest = not snapshot.loading
+            set_link_targets(self)
+            self.view.navigation.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()
             self.go_to_anchor()
@@ -302,9 +303,9 @@ class OpenSpace:
         if self.shows_open_page:  # The previous page does not have it.
             position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
             if position is not None:
-                self.view.place.stand(position)
-            if anchor and not self.view.place.go_to_anchor(anchor) and anchor.startswith("#"):
-                self.view.place.miss(anchor)
+                self.view.navigation.restore(position)
+            if anchor and not self.view.navigation.go_to_anchor(anchor) and anchor.startswith("#"):
+                self.view.navigation.report_missing(anchor)
 
     def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
         """Open the page `step` pages after the open page in the tree."""

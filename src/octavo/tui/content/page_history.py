@@ -22,12 +22,11 @@ from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.content.page_revisions import PageRevisionFinder, PageVersion
-from octavo.tui.reader import link_following
+from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.page_dialogs import open_row
+from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import open_row
-from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -135,7 +134,7 @@ class PageHistoryScreen(View):
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
-            pane.cursor_block.why_no_comment_here = lambda: _NO_COMMENTS  # old revisions take no comments
+            pane.block_commands.why_no_comment_here = lambda: _NO_COMMENTS  # old revisions take no comments
         self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
@@ -144,8 +143,8 @@ class PageHistoryScreen(View):
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.contents.sources.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
-            view.reset()
+            view.contents.deferred.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
+            view.lay_out_again()
 
     # The revisions
 
@@ -282,11 +281,11 @@ class PageHistoryScreen(View):
         view = self.query_one("#page", PageView)
         if message.kind == "page":
             self.shell.say(_NO_LINK, tone="care")
-        elif not link_following.open_part(self.shell, view, message, self._link_followed):
+        elif not link_opening.open_part(self.shell, view, message, self._link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
-        targets = view.contents.sources.targets
+        targets = view.contents.deferred.targets
         if targets is None:
             self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
@@ -294,32 +293,32 @@ class PageHistoryScreen(View):
             case links.ToPage(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
             case links.ToAnchor(anchor=anchor):
-                if not self.view.place.go_to_anchor(anchor) and self._compared_with:
+                if not self.view.navigation.go_to_anchor(anchor) and self._compared_with:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
             case links.ToReusableContent() as target if (version := self.rows.item) is not None:
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
                 pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
-                sources = view.contents.sources
-                shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
+                sources = view.contents.deferred
+                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
-                link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        targets = self.query_one("#page", PageView).contents.sources.targets
+        targets = self.query_one("#page", PageView).contents.deferred.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.ToUrl):
             clipboard.copy(self.shell, target.url, "Copied the link.")
         else:
             self.shell.say(_NO_LINK, tone="care")
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _go_to_older(self) -> None:
         self.rows.move(1)
 
-    @on(PageView.RowWanted)
-    def _row_wanted(self, message: PageView.RowWanted) -> None:
+    @on(PageView.TableRowRequested)
+    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
     @on(Reader.Copied)

@@ -57,7 +57,7 @@ class ReadingHistory:
             self._timer.stop()
             self._timer = None
         if not is_being_removed(self._screen) and self._view.document is not None:
-            self.positions.remember(self._view.key, self._view.place.whereabouts)
+            self.positions.remember(self._view.key, self._view.navigation.history_position)
 
     @property
     def _view(self) -> PageView:

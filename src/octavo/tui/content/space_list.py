@@ -81,7 +81,7 @@ class SpaceList:
             if open_space.space is not None and open_space.space.id == self._removed_id:
                 open_space.close()
                 open_space.view.clear()
-                open_space.view.state.leave(
+                open_space.view.state.show_reason(
                     "The open space was deleted or moved.", "Press enter to open the selected space."
                 )
                 open_space.side_panel.clear()

@@ -121,7 +121,7 @@ class SpaceThreads:
 
     @property
     def visible_block(self) -> Block | None:
-        stop = self._open_space.view.cursor.stop() if self._open_space.shows_open_page else None
+        stop = self._open_space.view.cursor.current() if self._open_space.shows_open_page else None
         return stop[3] if stop else None
 
     @property
@@ -149,7 +149,7 @@ class SpaceThreads:
         key = next(
             (key for key, threads_by_block in self._anchors.by_likely_block((thread,)).items() if threads_by_block), ""
         )
-        return bool(key) and self._open_space.view.place.go_to_block(key, None)
+        return bool(key) and self._open_space.view.navigation.go_to_block(key, None)
 
     def outdated_note(self, thread: Comment) -> str:
         return self._anchors.outdated_note(thread) if self._open_space.shows_open_page else ""

@@ -89,7 +89,7 @@ def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -
 
 async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
     from octavo.documents.parse import parse  # lazy: the Markdown parser and the reader, rarely used here
-    from octavo.tui.reader.note import NoteSheet
+    from octavo.tui.reader.page_dialogs import TextDialog
     from octavo.tui.render.deferred_loaders import deferred_content
 
     request = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
@@ -111,7 +111,7 @@ async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Ver
     document = await asyncio.to_thread(parse, f"```json\n{text[:MAX_SHOWN]}\n```{note}")
     if shell.screen is screen:
         block = Block("note", children=document.blocks, key=version.id)
-        shell.push_screen(NoteSheet(block, deferred_content(diagrams=False), arguments["spec_slug"]))
+        shell.push_screen(TextDialog(block, deferred_content(diagrams=False), arguments["spec_slug"]))
 
 
 def _as_text(filesystem: Any) -> str:

@@ -17,7 +17,7 @@ from octavo.api.content import Edit
 from octavo.api.errors import ApiError
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Choice, ChoiceKind, Conflict
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.conflict_page import (
     FIELDS,
     ConflictView,
@@ -130,15 +130,15 @@ class ConflictsScreen(View):
             with Vertical(id="left", classes="hairline"):
                 yield rows
                 yield ChangingText("", id="foot")
-            yield ThreeWay(ascii=self.shell.settings.ascii, id="three-way")
+            yield ThreeWayView(ascii=self.shell.settings.ascii, id="three-way")
 
     @property
     def rows(self) -> RowList[ConflictedPage | TreeConflict]:
         return self.query_one("#conflicts", RowList)
 
     @property
-    def view(self) -> ThreeWay:
-        return self.query_one(ThreeWay)
+    def view(self) -> ThreeWayView:
+        return self.query_one(ThreeWayView)
 
     @property
     def key_fallback(self) -> Widget:
@@ -253,12 +253,12 @@ class ConflictsScreen(View):
             f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.facts
         )
 
-    @on(ThreeWay.Moved)
+    @on(ThreeWayView.Moved)
     def _moved(self) -> None:
         self.refresh_bindings()
         self._show_position()
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _end_reached(self) -> None:
         self.rows.move(1)
 
@@ -268,7 +268,7 @@ class ConflictsScreen(View):
     def _selected_conflict(self) -> ConflictView | PageConflict | None:
         """Selected conflict. None while the page of the selected row is loading."""
         item = self._item
-        return self.view.conflict if item is not None and self.view.key == _key_of(item) else None
+        return self.view.selected_conflict if item is not None and self.view.key == _key_of(item) else None
 
     @property
     def _text_conflict(self) -> Conflict | None:
@@ -331,7 +331,7 @@ class ConflictsScreen(View):
         self._choices_changed(moves_on=not is_cleared)
 
     def _choices_changed(self, *, moves_on: bool) -> None:
-        self.view.choose(self._choices.by_name)
+        self.view.set_choices(self._choices.by_name)
         self.rows.redraw()
         self._draw_head()
         self.refresh_bindings()

@@ -89,7 +89,7 @@ class IncomingChanges(View):
     def on_mount(self) -> None:
         self._diffs = DiffCache(self.live, lambda _: None)
         self._diffs.set_sides(self._sides)
-        self.view.cursor_block.why_no_comment_here = lambda: (
+        self.view.block_commands.why_no_comment_here = lambda: (
             "You cannot comment on incoming changes. To comment on the page, open the page in main."
         )
         self.rows.show(self._pages)
@@ -137,7 +137,7 @@ class IncomingChanges(View):
     def _chosen(self) -> None:
         self.view.focus()
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _end_reached(self) -> None:
         self.rows.move(1)
 

@@ -73,7 +73,7 @@ class MergedPreviewScreen(View):
 
     def body(self) -> Iterable[Widget]:
         yield Static("", id="banner")
-        yield DiffView(outcome=True, ascii=self.shell.settings.ascii, id="outcome")
+        yield DiffView(merge_preview=True, ascii=self.shell.settings.ascii, id="outcome")
 
     @property
     def view(self) -> DiffView:

@@ -21,9 +21,9 @@ from octavo.documents.suggestions import block_source, find_suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion
 from octavo.tui.comments.thread_anchoring import TwoVersionAnchors
-from octavo.tui.reader import link_following
+from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.pane import Stop
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.half_block_pictures import ImageReference
@@ -160,16 +160,16 @@ class PageDiff:
         context = LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None)))
         targets = LinkTargets(context, change.page.id)
         if message.kind == "image" and not message.outside:
-            from octavo.tui.reader.picture import PictureScreen  # lazy: the image view, rarely opened
+            from octavo.tui.reader.image_screen import ImageScreen  # lazy: the image view, rarely opened
 
-            self._view.app.push_screen(PictureScreen((ImageReference(message.href),), targets))
+            self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):
             case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.place.go_to_anchor(
-                anchor
+            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if (
+                anchor and self.pane.navigation.go_to_anchor(anchor)
             ):
                 pass
             case links.ToPage() | links.ToAnchor() if not change.exists_before:
@@ -179,12 +179,12 @@ class PageDiff:
             case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
                 pages = [get_page_to_read(place, change.page.id) for place in places]
-                shown = link_following.show_shared(
+                shown = link_opening.show_reusable_content(
                     shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
                 shell.background(shown)
             case target:
-                link_following.leave(shell, target, href=message.href, words=message.words, at=self._comparison.at)
+                link_opening.open_target(shell, target, href=message.href, words=message.words, at=self._comparison.at)
 
     # Threads
 
@@ -241,7 +241,7 @@ class PageDiff:
         if self._documents is not None:
             self._pending_step = None
             if isinstance(target, int):
-                self._view.call_after_refresh(self.pane.place.go_to_thread, target, all_of_it=True)
+                self._view.call_after_refresh(self.pane.navigation.go_to_thread, target, from_edge=True)
             else:
                 self._view.call_after_refresh(self._show_thread, target)
         elif self._view.has_class("-words"):
@@ -263,7 +263,7 @@ class PageDiff:
     def _show_thread(self, thread: Comment) -> None:
         if self.go_to_thread(thread):
             self.pane.focus()
-            self.pane.cursor.bring_whole()
+            self.pane.cursor.scroll_into_view()
         else:
             # The thread is not in the diff, for example in the source diff.
             self.page_discussion.open_thread(thread.id)
@@ -332,11 +332,11 @@ class PageDiff:
         if (draft_block := self._draft_block(stop[3])) is not None:
             old, new = self._documents
             return bool(draft_block) and new.find(draft_block) is None and old.find(draft_block) is not None
-        return self.pane.cursor_block.side == "old"
+        return self.pane.block_commands.side == "old"
 
     @property
-    def _stop(self) -> Stop | None:
-        return self.pane.cursor.stop() if self._documents is not None else None
+    def _stop(self) -> BlockSpan | None:
+        return self.pane.cursor.current() if self._documents is not None else None
 
     @staticmethod
     def _draft_block(block: Block) -> str | None:
@@ -363,7 +363,7 @@ class PageDiff:
         return here + tuple(thread for thread in self._threads.comments if thread.id not in ids)
 
     def go_to_thread(self, thread: Comment) -> bool:
-        return self._documents is not None and self.pane.place.bring_thread(thread.id)
+        return self._documents is not None and self.pane.navigation.select_thread(thread.id)
 
     def outdated_note(self, thread: Comment) -> str:
         return ""
@@ -400,7 +400,11 @@ class PageDiff:
 
     @property
     def selected_block(self) -> Block | None:
-        return self.pane.cursor_block.near if self._documents is not None and self.visible_page is not None else None
+        return (
+            self.pane.block_commands.nearest_block
+            if self._documents is not None and self.visible_page is not None
+            else None
+        )
 
     def why_no_page(self) -> str | None:
         change = self._pages.selected

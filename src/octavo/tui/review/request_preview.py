@@ -33,7 +33,7 @@ SELECTION_DELAY = 0.12
 
 
 class RequestPreview(VerticalScroll, can_focus=False):
-    """Preview of the selected change request. The list has the focus and scrolls the preview with `scroll_by_page`."""
+    """Preview of the selected change request. The list has the keys: `scroll_by_page` and scrolls the preview with `scroll_by_page`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     RequestPreview {

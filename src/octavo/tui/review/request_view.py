@@ -21,7 +21,7 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
-from octavo.tui.reader.diff_navigation import ThreadBeyond
+from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
@@ -212,8 +212,8 @@ class ChangeRequestScreen(View):
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
         self.changed_tree.load_marks()
-        self.view.place.places = self.changed_tree.marks.positions
-        self.view.cursor_block.why_no_comment_here = self.page_discussion.why_no_comment
+        self.view.navigation.positions = self.changed_tree.marks.positions
+        self.view.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
         self.request_head.draw()
         self.changed_tree.widget.focus()
         self.comparison.start()
@@ -303,28 +303,28 @@ class ChangeRequestScreen(View):
     def _link_followed(self, message: LinkFollowed) -> None:
         self.page_diff.follow_link(message)
 
-    @on(Reader.BlockChosen)
+    @on(Reader.CommentRequested)
     def _block_chosen(self) -> None:
         self.page_discussion.comment()
 
-    @on(Reader.ThreadWanted)
-    def _thread_wanted(self, message: Reader.ThreadWanted) -> None:
+    @on(Reader.ThreadRequested)
+    def _thread_wanted(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
 
     @on(Reader.Copied)
     def _copied(self, message: Reader.Copied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
-    @on(Reader.ReadOn)
+    @on(Reader.NextPageRequested)
     def _end_reached(self) -> None:
         self.changed_tree.select_next(1)
 
-    @on(ThreadBeyond)
-    def _thread_beyond(self, message: ThreadBeyond) -> None:
+    @on(OtherThreadRequested)
+    def _thread_beyond(self, message: OtherThreadRequested) -> None:
         self.page_diff.go_to_thread_beyond(message.step)
 
-    @on(DiffView.RepliesWanted)
-    def _replies_wanted(self, message: DiffView.RepliesWanted) -> None:
+    @on(DiffView.RepliesRequested)
+    def _replies_wanted(self, message: DiffView.RepliesRequested) -> None:
         self.diff_threads.follow_replies(message.keys)
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:

@@ -188,13 +188,6 @@ def is_covered(view: View, pane: Widget) -> bool:
     return is_in_main or any(each.has_class("hairline") for each in ancestors) != view.has_class("-on-left")
 
 
-def _fallback_pane(view: View) -> Widget | None:
-    """Return the pane that receives keys which the focused list does not handle, or None."""
-    pane = view.key_fallback if isinstance(view.focused, LineList) else None
-    return None if pane is None or is_covered(view, pane) else pane
-
-
-@internals.with_bindings_of(_fallback_pane)
 class View(HasCommands, Screen[None]):
     """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
 
@@ -216,6 +209,12 @@ class View(HasCommands, Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.subscriptions = Subscriptions(self)
+
+    @property
+    def fallback_pane(self) -> Widget | None:
+        """The pane that receives keys which the focused list does not handle, or None."""
+        pane = self.key_fallback if isinstance(self.focused, LineList) else None
+        return None if pane is None or is_covered(self, pane) else pane
 
     async def on_event(self, event: Event) -> None:
         if internals.prepare_screen(self, event):

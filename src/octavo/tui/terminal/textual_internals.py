@@ -13,7 +13,7 @@ from contextvars import copy_context
 from functools import partial, wraps
 from inspect import CORO_CREATED, getattr_static, getcoroutinestate, iscoroutine
 from types import CodeType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
 
 from rich.console import RenderableType
@@ -41,8 +41,6 @@ from textual.worker_manager import WorkerManager
 
 if TYPE_CHECKING:
     from textual.widgets import Input
-
-V = TypeVar("V", bound=Screen[Any])
 
 
 def _names_in(code: CodeType) -> set[str]:
@@ -320,29 +318,19 @@ def prepare_screen(screen: Screen[Any], event: Event) -> bool:
     return not isinstance(event, Resize) or event.size == app.size
 
 
-def with_bindings_of(pane: Callable[[V], Widget | None]) -> Callable[[type[V]], type[V]]:
-    """Return a class decorator: screens use the key bindings of an unfocused `pane` for keys that have no other binding.
+@_replaces(Screen, "_binding_chain")
+def _add_fallback_bindings(original: Callable[..., Any], screen: Screen[Any]) -> list[tuple[DOMNode, BindingsMap]]:
+    """Add the key bindings of the screen's `fallback_pane`, if it has one, after those of the screen.
 
     Textual uses only the bindings of the focused widget and of its ancestors.
     """
-
-    def decorate(kind: type[V]) -> type[V]:
-        if (Screen, "_binding_chain") in OTHER_PARTS:
-            return kind
-        bindings_of = cast("Callable[[V], list[tuple[DOMNode, BindingsMap]]]", Screen.__dict__["_binding_chain"].fget)
-
-        def chain(screen: V) -> list[tuple[DOMNode, BindingsMap]]:
-            found = bindings_of(screen)
-            if (unfocused := pane(screen)) is not None:
-                bindings = unfocused._bindings.copy()
-                bindings.apply_keymap(screen.app._keymap)
-                found.insert(len(found) - 1, (unfocused, bindings))
-            return found
-
-        kind._binding_chain = property(chain)  # type: ignore[method-assign, assignment]  # Textual has no public hook.
-        return kind
-
-    return decorate
+    chain: list[tuple[DOMNode, BindingsMap]] = original(screen)
+    pane: Widget | None = getattr(screen, "fallback_pane", None)
+    if pane is not None:
+        bindings = pane._bindings.copy()
+        bindings.apply_keymap(screen.app._keymap)
+        chain.insert(len(chain) - 1, (pane, bindings))
+    return chain
 
 
 def mark_for_repaint(screen: Screen[Any], regions: Iterable[Region]) -> None:

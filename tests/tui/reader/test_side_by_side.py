@@ -1,4 +1,4 @@
-"""Cards and columns: each card, and each block of a column, is a stop of its own."""
+"""Cards and columns: each card and each block of a column is selectable."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Right words.
 
 
 def bars(pane: PageView) -> list[tuple[int, int]]:
-    """The row and cell of each piece of the bar."""
+    """Return the row and the cell of each part of the cursor bar."""
     rows = screen(pane).split("\n")
     return [(number, row.index("▌")) for number, row in enumerate(rows) if "▌" in row]
 
 
-async def test_each_card_is_a_stop_that_opens_and_takes_comments() -> None:
+async def test_card_is_selectable_opens_and_takes_comments() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(90, 24)) as pilot:
         app.pane.show(parse(CARDS), key="p")
@@ -55,7 +55,7 @@ async def test_each_card_is_a_stop_that_opens_and_takes_comments() -> None:
         assert places[0][0] == places[1][0] == places[2][0] < places[3][0]
         await pilot.press("left_parenthesis", "left_parenthesis", "enter", "c")
         assert links(app) == [("two.md", False)]
-        (said,) = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        (said,) = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert (said.kind, said.children[0].plain()) == ("card", "Two, more")
         assert said.key
         app.pane.set_threads({said.key: 2})
@@ -66,7 +66,7 @@ async def test_each_card_is_a_stop_that_opens_and_takes_comments() -> None:
         assert app.clipboard.split() == ["Four"]
 
 
-async def test_blocks_of_columns_are_stops_one_column_after_the_other() -> None:
+async def test_blocks_of_columns_are_selected_column_by_column() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(90, 24)) as pilot:
         app.pane.show(parse(COLUMNS), key="p")
@@ -79,9 +79,9 @@ async def test_blocks_of_columns_are_stops_one_column_after_the_other() -> None:
         assert read == [["Left", "first."], ["Left", "second,"], ["Right"], ["Right", "words."]]
         assert cells[0] == cells[1] != cells[2] == cells[3]
         assert len(bars(app.pane)) == 1
-        left = app.pane.place.standing
+        left = app.pane.navigation.current_position
         app.pane.show(parse("Other."), key="q")
         app.pane.show(parse(COLUMNS), key="p")
-        app.pane.place.stand(left)
+        app.pane.navigation.restore(left)
         await pilot.pause()
         assert {cell for _, cell in bars(app.pane)} == cells[3]

@@ -1,4 +1,4 @@
-"""Each construct of a page, at three widths, as text."""
+"""Each construct of a page as text, at three widths."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ NAMES = sorted(path.stem for path in PAGES.glob("*.md"))
 
 
 def set_page(name: str, width: int, look: Styles) -> Layout:
-    """A page as the page view sets it in a pane of that width."""
+    """Return a page as the page view lays it out in a pane of `width` cells."""
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     return lay_out(parse(markdown).blocks, min(76, width - 6), look, room=width - 6)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
-def test_it_looks_as_it_was_approved(name: str, width: int) -> None:
+def test_text_picture_matches_snapshot(name: str, width: int) -> None:
     check(f"{name}-{width}", text_of(set_page(name, width, Styles.plain()).lines))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("wide", "math")])
-def test_it_can_be_drawn_in_ascii(name: str) -> None:
+def test_text_picture_works_in_ascii(name: str) -> None:
     text = text_of(set_page(name, 60, Styles.plain(ascii=True)).lines)
     source = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert {char for char in text if not char.isascii()} <= {char for char in source if not char.isascii()} | {
@@ -38,7 +38,7 @@ def test_it_can_be_drawn_in_ascii(name: str) -> None:
 
 @pytest.mark.parametrize("width", [30, 40, 60, 76, 100])
 @pytest.mark.parametrize("name", NAMES)
-def test_no_line_is_wider_than_its_room(name: str, width: int) -> None:
+def test_text_picture_fits_width(name: str, width: int) -> None:
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     layout = lay_out(parse(markdown).blocks, width, Styles.plain())
     assert [line.text for line in layout.lines if line.width > width] == []

@@ -1,4 +1,4 @@
-"""What links lead to beyond the pages of their space: names, kinds and sizes, asked of the server."""
+"""Titles of link targets outside the space: requested from the server, with kind and size."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from octavo.documents.openapi import Specification
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.shell.shell import Shell
-
+    from octavo.tui.widgets.tree import Tree
 
 _SPECIFICATIONS = 8
-"""How many descriptions of interfaces are kept: one may be of some megabytes."""
+"""Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
 
 
 class ShowsPage(Protocol):
-    """A view of the pages of a space, with one of them on show."""
+    """Screen that shows the pages of a space, and opens their links."""
 
     space: Space | None
     pages: PageTree | None
@@ -43,77 +43,87 @@ class ShowsPage(Protocol):
     @property
     def view(self) -> PageView: ...
 
+    @property
+    def pages_tree(self) -> Tree: ...
 
-def name_targets(screen: ShowsPage) -> None:
-    """Let the links of the page on show be called by what they lead to."""
+    def open_page(self, page_id: str, *, anchor: str = "") -> None:
+        """Show a page of the space, and scroll to an anchor."""
+
+
+def set_link_targets(screen: ShowsPage) -> None:
+    """Set where the links of the page get their titles, images and OpenAPI specifications from."""
     space, tree, page, view = screen.space, screen.pages, screen.page, screen.view
     if space is None or tree is None or page is None:
         return
-    sources, octavo = view.contents.sources, screen.shell
-    read = (space.organization or "", octavo.session.live.specifications_parsed)
-    if sources.specifications is None or sources.specifications_of != read:
+    deferred, shell = view.contents.deferred, screen.shell
+    version = (space.organization or "", shell.session.live.specifications_parsed)
+    if deferred.specifications is None or deferred.specifications_of != version:
         at = OrganizationRef(organization_id=space.organization)
-        sources.specifications = AsyncCache(lambda asked: _specification(screen, at, asked), capacity=_SPECIFICATIONS)
-        sources.specifications_of = read
-    if sources.titles is None:
-        is_folder = octavo.session.kind == "folder"
-        sources.titles = AsyncCache(
-            lambda asked: find(octavo.session.live, asked, octavo.workspace.organization, is_folder=is_folder)
+        deferred.specifications = AsyncCache(lambda query: _specification(screen, at, query), capacity=_SPECIFICATIONS)
+        deferred.specifications_of = version
+    if deferred.titles is None:
+        is_folder = shell.session.kind == "folder"
+        deferred.titles = AsyncCache(
+            lambda query: find_title(shell.session.live, query, shell.workspace.organization, is_folder=is_folder)
         )
-    if octavo.settings.thumbnails and sources.thumbnails is None:
-        from octavo.tui.reader.picture_files import thumbnails
+    if shell.settings.thumbnails and deferred.thumbnails is None:
+        from octavo.tui.reader.image_files import thumbnails  # lazy: images, off by default
 
-        sources.thumbnails = thumbnails(octavo.session, Color.parse(octavo.theme_variables["background"]).rgb)
-    before = sources.targets
-    ground = before.context if before is not None else None
-    if ground is None or ground.tree is not tree or ground.page_ref != space.ref or ground.origins != app_origins(page):
-        ground = LinkContext(tree, space.ref, app_origins(page), octavo.session.kind == "folder")
+        deferred.thumbnails = thumbnails(shell.session, Color.parse(shell.theme_variables["background"]).rgb)
+    before = deferred.targets
+    context = before.context if before is not None else None
+    if (
+        context is None
+        or context.tree is not tree
+        or context.page_ref != space.ref
+        or context.origins != app_origins(page)
+    ):
+        context = LinkContext(tree, space.ref, app_origins(page), shell.session.kind == "folder")
 
     def space_of(space_id: str) -> LinkTitle | None:
-        known = octavo.workspace.space(space_id)
+        known = shell.workspace.space(space_id)
         return LinkTitle(known.title or "Untitled", to_emoji(known.emoji), "space") if known is not None else None
 
-    if before is not None and before.page_id == page.id and before.context is ground:
+    if before is not None and before.page_id == page.id and before.context is context:
         return
-    sources.targets = LinkTargets(ground, page.id, sources.titles, space_of)
+    deferred.targets = LinkTargets(context, page.id, deferred.titles, space_of)
     if before is not None and before.page_id == page.id and before.context.tree != tree:
-        view.reset()  # what is on show was set with the names there were
+        view.lay_out_again()  # Visible links still have the old titles.
 
 
-def look_for_new_specifications(screen: ShowsPage) -> None:
-    """Show what is described anew, where a specification was read since the page was made."""
-    sources, read = screen.view.contents.sources, screen.shell.session.live.specifications_parsed
-    if sources.specifications is not None and sources.specifications_of and sources.specifications_of[1] != read:
-        name_targets(screen)
-        screen.view.reset()
+def show_new_specifications(screen: ShowsPage) -> None:
+    """Show new versions of OpenAPI specifications that were loaded since the page was shown."""
+    deferred, version = screen.view.contents.deferred, screen.shell.session.live.specifications_parsed
+    if deferred.specifications is not None and deferred.specifications_of and deferred.specifications_of[1] != version:
+        set_link_targets(screen)
+        screen.view.lay_out_again()
 
 
-def name_again(screen: ShowsPage) -> None:
-    """Ask anew what could not be found when it was asked: the network may be back, or the file."""
-    sources = screen.view.contents.sources
-    sources.titles = sources.specifications = sources.thumbnails = sources.targets = None
-    name_targets(screen)
-    screen.view.reset()
+def reload_link_titles(screen: ShowsPage) -> None:
+    """Request titles again that could not be loaded before."""
+    deferred = screen.view.contents.deferred
+    deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
+    set_link_targets(screen)
+    screen.view.lay_out_again()
 
 
-async def _specification(screen: ShowsPage, at: OrganizationRef, asked: str | links.Target) -> Specification:
-    """What is described under a name, or where an address leads."""
-    from octavo.tui.reader import openapi_files  # few pages describe interfaces
+async def _specification(screen: ShowsPage, at: OrganizationRef, query: str | links.Target) -> Specification:
+    """Return the OpenAPI specification with a slug, or at a URL."""
+    from octavo.tui.reader import openapi_files  # lazy: few pages have OpenAPI blocks
 
-    if isinstance(asked, str):
-        return await openapi_files.filed(screen.shell.session.live, at, asked)
-    place = screen.space.ref if screen.space is not None else None
-    return await openapi_files.at_address(screen.shell.session, at, place, asked)
+    if isinstance(query, str):
+        return await openapi_files.load_by_slug(screen.shell.session.live, at, query)
+    location = screen.space.ref if screen.space is not None else None
+    return await openapi_files.load_from_link(screen.shell.session, at, location, query)
 
 
-async def find(
-    live: Live, asked: TitleQuery, organization: Organization | None, *, is_folder: bool = False
+async def find_title(
+    live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
-    """What a link leads to. None when nobody can say now; with a trouble when it leads nowhere. `is_folder`: what is asked
-    is a folder, and what is not in it may be elsewhere."""
-    from octavo.api import change_requests, collections, sites, users  # what few pages link to is loaded when one does
+    """Return the title of a link target. None if the server cannot be reached."""
+    from octavo.api import change_requests, collections, sites, users  # lazy: rarely linked
 
-    target = asked.target
+    target = query.target
     try:
         match target:
             case links.ToSpace():
@@ -123,7 +133,7 @@ async def find(
                 found = await live.cached_or_fetch(change_requests.Get(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.ToFile(name=name):
-                file = await file_of(live, asked.page_ref, target)
+                file = await file_of(live, query.page_ref, target)
                 return (
                     LinkTitle(file.name or name, where=file_summary(file))
                     if file is not None
@@ -144,14 +154,14 @@ async def find(
     except (NotFound, Forbidden):
         if is_folder:
             return LinkTitle(where=NOT_HERE)
-        return LinkTitle(problem=f"The {_CALLED.get(type(target), 'page')} was deleted, or you do not have access.")
+        return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
-        return None  # it keeps its own words
+        return None  # The link keeps its own text.
     return None
 
 
 _NO_FILE = "The file was deleted."
-_CALLED: dict[type[object], str] = {
+_KIND_NAMES: dict[type[object], str] = {
     links.ToSpace: "space",
     links.ToChangeRequest: "change request",
     links.ToFile: "file",

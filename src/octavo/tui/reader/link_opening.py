@@ -1,17 +1,18 @@
-"""What a link on a page does: go there inside the app, ask about an address outside, or say why it leads nowhere."""
+"""Opens links of a page: navigates within the app, opens the browser, or explains why a link does not work."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
-from octavo.tui.reader.link_names import ShowsPage
+from octavo.tui.reader.link_titles import ShowsPage
+from octavo.tui.reader.linked_files import file_of
 from octavo.tui.shell.external_links import confirm_link, missing_link_reason, open_link, page_url
 from octavo.tui.shell.page_queries import find_page, page_markdown
 from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
@@ -25,71 +26,62 @@ if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
     from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
     from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.tree import Tree
 
 
-class FollowsLinks(ShowsPage, Protocol):
-    """A view of the pages of a space that opens what its page links to."""
-
-    @property
-    def pages_tree(self) -> Tree: ...
-
-    def open_page(self, page_id: str, *, anchor: str = "") -> None:
-        """Show a page of the space, and the part of it that an anchor names."""
-
-
-def follow(screen: FollowsLinks, message: LinkFollowed) -> None:
-    """Follow what was opened on the page on show."""
+def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
+    """Open a link of the page that is shown."""
     app = screen.shell
     if message.kind == "page":
         open_link(app, "" if app.session.is_embedded else page_url(screen.page), "page")
-    elif not open_part(app, screen.view, message, lambda followed: follow(screen, followed)):
-        _follow(screen, message)
+    elif not open_part(app, screen.view, message, lambda followed: follow_link(screen, followed)):
+        _follow_target(screen, message)
 
 
 def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
-    """Show a note or a picture of the page, or search for what it says. False when a link is to be followed."""
+    """Open a footnote, an image or a search. Return False for other links."""
     match message.kind:
         case "ask" | "search":
             app.go(ToSearch(message.href))
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
-            from octavo.tui.reader.picture import look_at  # few pages are looked at so closely
+            from octavo.tui.reader.image_screen import show_image  # lazy: images, rarely opened
 
-            look_at(app, view, message.href)
+            show_image(app, view, message.href)
         case _:
             return False
     return True
 
 
-def _follow(screen: FollowsLinks, message: LinkFollowed) -> None:
-    target = _target(screen, message.href)
+def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
+    target = _resolve(screen, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ToReusableContent):
-        open_link(screen.shell, address_of(screen, message.href), "link", text=message.words)
+        open_link(screen.shell, link_url(screen, message.href), "link", text=message.words)
         return
     match target:
         case links.ToPage(page=page_id, anchor=anchor):
-            screen.open_page(page_id, anchor=_as_link(anchor))
+            screen.open_page(page_id, anchor=_with_hash(anchor))
             screen.pages_tree.select_hidden(page_id)
         case links.ToAnchor(anchor=anchor):
-            if not screen.view.place.go_to_anchor(anchor):
-                screen.view.place.miss(anchor)
-        case links.ToReusableContent(path=path) if (shared := screen.view.links.shared(target)) is not None:
-            sources = screen.view.contents.sources
-            _show_sheet(screen.shell, sources, shared, partial(follow, screen), f"Reusable content {path}")
+            if not screen.view.navigation.go_to_anchor(anchor):
+                screen.view.navigation.report_missing(anchor)
+        case links.ToReusableContent(path=path) if (shared := screen.view.links.find_include(target)) is not None:
+            deferred = screen.view.contents.deferred
+            _show_dialog(screen.shell, deferred, shared, partial(follow_link, screen), f"Reusable content {path}")
         case _:
-            leave(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
+            open_target(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
 
 
-def _files_of(screen: FollowsLinks) -> SpaceRef | None:
+def _files_of(screen: ShowsPage) -> SpaceRef | None:
     return screen.space.ref if screen.space is not None else None
 
 
-def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None) -> None:
-    """Open the target of a link that leaves the page, or say why it cannot. `href`: as it is written; `at`: where files of
-    the space are."""
-    if _is_not_here(app, target):
+def open_target(
+    app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None
+) -> None:
+    """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
+    space with the files."""
+    if _is_outside_folder(app, target):
         if "://" in href:
             confirm_link(app, href, text=words)
         else:
@@ -97,7 +89,7 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
         return
     match target:
         case links.ToSpace(space=other, page=wanted, anchor=anchor):
-            app.go(ToPage(other, wanted, _as_link(anchor)))
+            app.go(ToPage(other, wanted, _with_hash(anchor)))
         case links.ToChangeRequest(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.ToUrl(url=url):
@@ -124,8 +116,8 @@ def leave(app: Shell, target: links.Target, *, href: str = "", words: str = "", 
             app.say(f"This link is broken. {reason}", tone="care")
 
 
-def _is_not_here(app: Shell, target: links.Target) -> bool:
-    """Whether a folder is open, and a link in it leads to what is elsewhere."""
+def _is_outside_folder(app: Shell, target: links.Target) -> bool:
+    """Return True if a link of an open folder leads outside the folder."""
     match target:
         case _ if app.session.kind != "folder":
             return False
@@ -136,63 +128,63 @@ def _is_not_here(app: Shell, target: links.Target) -> bool:
     return isinstance(target, links.ToCollection | links.ToSite | links.ToUser)
 
 
-def follow_link_page(screen: FollowsLinks, page: Page) -> None:
-    """Go where a page of the tree that is only a link leads."""
+def follow_link_page(screen: ShowsPage, page: Page) -> None:
+    """Open the target of a page that is only a link."""
     target = page.target if isinstance(page.target, dict) else {}
     match target.get("kind"):
         case "page" | "anchor" if not target.get("space"):
             found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
-            if found is not None and found.type == "link":  # it may lead back
+            if found is not None and found.type == "link":  # Links between link pages may form a circle.
                 screen.shell.say(
                     f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
                     tone="care",
                 )
                 return
-            screen.open_page(str(target.get("page")), anchor=_as_link(target.get("anchor")))
+            screen.open_page(str(target.get("page")), anchor=_with_hash(target.get("anchor")))
         case "page" | "anchor":
-            space, anchor = str(target.get("space")), _as_link(target.get("anchor"))
+            space, anchor = str(target.get("space")), _with_hash(target.get("anchor"))
             screen.shell.go(ToPage(space, str(target.get("page")), anchor))
         case "space":
             screen.shell.go(ToPage(str(target.get("space"))))
         case "file":
-            leave(screen.shell, links.ToFile(str(target.get("file")), page.title), at=_files_of(screen))
+            open_target(screen.shell, links.ToFile(str(target.get("file")), page.title), at=_files_of(screen))
         case "collection":
-            leave(screen.shell, links.ToCollection(str(target.get("collection"))))
+            open_target(screen.shell, links.ToCollection(str(target.get("collection"))))
         case _:
             confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
 
 
-def _as_link(anchor: object) -> str:
-    """An anchor that a link names: when the page has no such heading, that is said (other callers name blocks)."""
+def _with_hash(anchor: object) -> str:
+    """Return an anchor with `#`. A missing heading is reported for such an anchor, not for a block key."""
     return f"#{anchor}" if anchor else ""
 
 
-# Addresses
+# URLs
 
 
-def copy_address(screen: FollowsLinks, message: CopyUrlRequested) -> None:
-    """Copy where a link leads, or the address of the page on show."""
+def copy_url(screen: ShowsPage, message: CopyUrlRequested) -> None:
+    """Copy the URL of a link, or of the page that is shown."""
     if message.kind == "page":
         address, what = "" if screen.shell.session.is_embedded else page_url(screen.page), "page"
     else:
-        address, what = address_of(screen, message.href), "link"
+        address, what = link_url(screen, message.href), "link"
     if address:
-        said = "Copied a link to the page." if what == "page" else "Copied the link."
-        clipboard.copy(screen.shell, address, said)
+        notice = "Copied a link to the page." if what == "page" else "Copied the link."
+        clipboard.copy(screen.shell, address, notice)
     else:
         screen.shell.say(missing_link_reason(screen.shell, what), tone="care")
 
 
-def address_of(screen: FollowsLinks, href: str) -> str:
-    """The web address of what a link leads to; empty when there is none."""
+def link_url(screen: ShowsPage, href: str) -> str:
+    """Return the URL of a link's target. Empty if there is none."""
     page, known = screen.page, screen.shell.workspace
-    target = _target(screen, href)
+    target = _resolve(screen, href)
     match target:
         case links.ToUrl(url=url):
             return url
         case links.ToReusableContent(path=path):
             return path
-        case _ if _is_not_here(screen.shell, target):
+        case _ if _is_outside_folder(screen.shell, target):
             return href if "://" in href else ""
         case _ if screen.shell.session.is_embedded:
             return ""
@@ -214,17 +206,16 @@ def _with_anchor(address: str, anchor: str | None) -> str:
     return f"{address}#{anchor}" if address and anchor else address
 
 
-# What takes asking
+# Requests to the server
 
 
-def _target(screen: FollowsLinks, href: str) -> links.Target:
-    targets = screen.view.contents.sources.targets
+def _resolve(screen: ShowsPage, href: str) -> links.Target:
+    targets = screen.view.contents.deferred.targets
     return targets.resolve(href) if targets is not None else links.resolve(href, "", links.LinkTargets(files=None))
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
-    from octavo.tui.reader.linked_files import file_of
-    from octavo.tui.shell.file_dialogs import save_file
+    from octavo.tui.shell.file_dialogs import save_file  # lazy: dialogs, 10 ms
 
     try:
         file = await file_of(app.session.live, at, target)
@@ -237,41 +228,42 @@ async def _save_file(app: Shell, at: ContentRef, target: links.ToFile) -> None:
         save_file(app, file)
 
 
-async def show_shared(
+async def show_reusable_content(
     app: Shell,
     target: links.ToReusableContent,
     pages: Sequence[GetPage],
-    sources: DeferredContent,
+    deferred: DeferredContent,
     follow: Callable[[LinkFollowed], None],
 ) -> None:
-    """Show words that a page includes, as the first of `pages` has them; where none does, say where they are kept. For
-    views of pages as they are written, in which they do not stand."""
+    """Show reusable content from the first page that contains it, otherwise the location of its file.
+
+    Used for views of page source, which do not contain the text."""
     screen = app.screen
-    for asked in pages:
+    for operation in pages:
         try:
-            page = await find_page(app.session.live, asked)
+            page = await find_page(app.session.live, operation)
         except ApiError as error:
             app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
             return
-        found = await asyncio.to_thread(_shared_in, page_markdown(page), sources.targets, target)
+        found = await asyncio.to_thread(_find_include, page_markdown(page), deferred.targets, target)
         if app.screen is not screen:
-            return  # one does something else by now
+            return  # The user has opened another screen.
         if found is not None:
-            _show_sheet(app, sources, found, follow, f"Reusable content {target.path}")
+            _show_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
             return
-    leave(app, target)
+    open_target(app, target)
 
 
-def _shared_in(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:
-    """What a page includes of a file of shared words."""
-    from octavo.documents.parse import parse  # the parser takes 30 ms to load, and few links lead here
+def _find_include(text: str, targets: LinkTargets | None, target: links.ToReusableContent) -> Block | None:
+    """Return the include block of reusable content in a page. None if there is none."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
 
     found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
     return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
 
 async def _open_site(app: Shell, target: links.ToSite) -> None:
-    from octavo.api import sites
+    from octavo.api import sites  # lazy: rarely linked
 
     organization = target.organization or (
         app.workspace.organization.id if app.workspace.organization is not None else ""
@@ -284,25 +276,25 @@ async def _open_site(app: Shell, target: links.ToSite) -> None:
     open_link(app, site.urls.published or site.urls.app or "", "site", text=site.title)
 
 
-def _show_sheet(
-    app: Shell, sources: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+def _show_dialog(
+    app: Shell, deferred: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
-    from octavo.tui.reader.note import NoteSheet
+    from octavo.tui.reader.page_dialogs import TextDialog  # lazy: dialogs, 1 ms
 
-    def decided(followed: LinkFollowed | None) -> None:
+    def follow_result(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
-    app.push_screen(NoteSheet(note, sources, name), decided)
+    app.push_screen(TextDialog(note, deferred, name), follow_result)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
     def show(note: Block | None) -> None:
         if app.screen is not view.screen:
-            return  # one does something else by now
+            return  # The user has opened another screen.
         if note is None:
             app.say(f"This page has no footnote {label}.", tone="care")
         else:
-            _show_sheet(app, view.contents.sources, note, follow)
+            _show_dialog(app, view.contents.deferred, note, follow)
 
-    view.place.with_note(label, show)
+    view.navigation.with_footnote(label, show)

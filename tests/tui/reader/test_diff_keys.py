@@ -20,16 +20,16 @@ NEW = "\n\n".join(
 
 
 def row_of(app: PaneApp[DiffView], text: str) -> int:
-    """The row `text` stands in."""
+    """Return the row that contains `text`."""
     return next(number for number, row in enumerate(screen(app.pane).split("\n")) if text in row)
 
 
-async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view() -> None:
+async def test_change_scrolls_to_third_of_pane_unless_visible() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
-        app.pane.contents.unfolding.step = 4
-        app.pane.contents.making.make()
+        app.pane.contents.context_size.step = 4
+        app.pane.contents.builder.build()
         assert app.pane.scroll_offset.y == 0
         await pilot.press("n")
         before = app.pane.scroll_offset.y
@@ -45,7 +45,7 @@ async def test_a_change_is_brought_to_a_third_of_the_pane_unless_it_is_in_view()
         assert row_of(app, "− Paragraph 30") == 10
 
 
-async def test_changes_are_counted_from_the_first_one_on() -> None:
+async def test_changes_are_counted_from_first() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
@@ -59,7 +59,7 @@ async def test_changes_are_counted_from_the_first_one_on() -> None:
         assert app.pane.facts == "1 change"
 
 
-async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() -> None:
+async def test_enter_opens_thread_of_changed_block_before_its_link() -> None:
     app = PaneApp(DiffView())
     new = parse(NEW)
     key = new.blocks[30].key
@@ -76,7 +76,7 @@ async def test_enter_opens_the_open_thread_of_a_changed_block_before_its_link() 
         assert app.explained == ["No open threads here. Press c to comment on the selected block."]
 
 
-async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> None:
+async def test_thread_on_whole_page_is_selectable_and_opens() -> None:
     app = PaneApp(DiffView())
     threads = {"": [ThreadSummary("Tom", "1 d", "On the page.")]}
     async with app.run_test(size=(80, 30)) as pilot:
@@ -84,11 +84,13 @@ async def test_a_thread_on_the_page_as_a_whole_can_be_reached_and_opened() -> No
         app.pane.contents.set_threads(threads)
         await pilot.press("t", "enter")
         await pilot.press("c")
-        chosen = [each.block.kind for each in app.said if isinstance(each, (Reader.ThreadWanted, Reader.BlockChosen))]
+        chosen = [
+            each.block.kind for each in app.said if isinstance(each, (Reader.ThreadRequested, Reader.CommentRequested))
+        ]
         assert chosen == ["thread", "thread"]
 
 
-def test_headings_look_like_no_link_and_like_no_heading_of_another_level() -> None:
+def test_heading_levels_differ_from_links_and_each_other() -> None:
     for theme in themes():
         look = Styles.from_theme(
             {**theme.variables, "accent": theme.accent or "", "foreground": theme.foreground or ""}

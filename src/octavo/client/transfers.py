@@ -1,13 +1,14 @@
-"""Downloads of what an answer names: files, pictures, PDFs. The key goes to its own origin and nowhere else.
+"""Downloads from URLs in responses (files, images, PDFs), and uploads to such URLs.
 
-Addresses elsewhere need https. Their host is looked up once and the connection is made to what was found, which has to
-be of the internet, so that no answer can make us ask a machine of this network. Each redirect is checked anew.
+The token is sent to its own origin only, and never with an upload. URLs of other hosts need https. Their host name is
+resolved once, and the connection goes to that IP address, which must be public. So no response can make Octavo contact
+a machine in the local network. Redirects of downloads are checked again. Redirects of uploads are not followed.
 """
 
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterable
 from contextlib import aclosing
 from pathlib import Path
 from urllib.parse import SplitResult, urljoin, urlsplit
@@ -19,7 +20,7 @@ from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.environment import proxy_for
 from octavo.client.exchange import REDIRECTS
 from octavo.client.origin import PORTS, triple
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 
 HOPS = 5
 
@@ -27,13 +28,14 @@ HOPS = 5
 async def download(
     url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """The bytes at `url`, as they come. `carrier` asks `origin`. Raises ApiError, also when they are more than `most`."""
+    """Yield the bytes at `url`. `carrier` sends requests to `origin`. Raises ApiError, also if there are more than
+    `most` bytes."""
     base = url
     for _ in range(HOPS + 1):
-        parts = parts_of(base, url)
+        parts = split_url(base, url)
         base = parts.geturl()
-        home = is_at(parts, origin)
-        asked = carrier if home else await carrier_to(parts, ca_file)
+        home = is_of_origin(parts, origin)
+        asked = carrier if home else await connect_to(parts, ca_file)
         headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
         try:
             async with asked.send(Outgoing("GET", request_target(parts), headers)) as answer:
@@ -75,8 +77,8 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
     return rejected(sentence, Trace("GET", "", status))
 
 
-def is_at(parts: SplitResult, origin: str) -> bool:
-    """Whether a URL belongs to this origin."""
+def is_of_origin(parts: SplitResult, origin: str) -> bool:
+    """Return whether a URL belongs to this origin."""
     return _triple(parts) == triple(origin)
 
 
@@ -84,7 +86,7 @@ def _triple(parts: SplitResult) -> tuple[str, str, int]:
     return triple(f"{parts.scheme}://{parts.netloc}")
 
 
-def parts_of(base: str, url: str) -> SplitResult:
+def split_url(base: str, url: str) -> SplitResult:
     """Return the parts of `url`, which may be relative to `base`. Raises BadResponse."""
     try:
         parts = urlsplit(urljoin(base, url))
@@ -97,12 +99,12 @@ def parts_of(base: str, url: str) -> SplitResult:
     return parts
 
 
-async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
+async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
     """Return connections to another host, without the API key."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
         raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
-    place = "" if proxy_for(scheme, host) else await aside(lambda: _looked_up(host, port))
+    place = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
 
     def build() -> Carrier:
         from octavo.client.http import HttpCarrier
@@ -112,10 +114,10 @@ async def carrier_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
             f"https://{at}" + ("" if port == PORTS["https"] else f":{port}"), None, ca_file=ca_file, place=place
         )
 
-    return await aside(build)
+    return await run_in_thread(build)
 
 
-def _looked_up(host: str, port: int) -> str:
+def _resolve(host: str, port: int) -> str:
     """Return the IP address of a public host. Raises NotSent, BadResponse."""
     try:
         places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
@@ -124,3 +126,42 @@ def _looked_up(host: str, port: int) -> str:
     if not places or not all(map(is_public, places)):
         raise BadResponse(f"Could not download the file: {host} is on a private network.")
     return places[0]
+
+
+async def upload(
+    url: str,
+    content: AsyncIterable[bytes],
+    size: int,
+    kind: str,
+    *,
+    origin: str,
+    keyless: Carrier,
+    agent: str,
+    ca_file: Path | None,
+) -> None:
+    """Upload the `size` bytes of `content`, a file of the MIME type `kind`, to `url`, once. Raises ApiError. `keyless`
+    sends requests to `origin` without a token."""
+    parts = split_url(url, url)
+    home = is_of_origin(parts, origin)
+    asked = keyless if home else await connect_to(parts, ca_file)
+    headers = {"content-type": kind, "content-length": str(size), "user-agent": agent, "accept": "*/*"}
+    try:
+        async with asked.send(Outgoing("PUT", request_target(parts), headers, content)) as answer:
+            status, host = answer.status, parts.netloc
+            message = await body.error_message(answer, host) if home and status >= 400 else ""
+            if status < 400:
+                await body.discard(answer)
+    finally:
+        if not home:
+            await asked.aclose()
+    if status in REDIRECTS or status < 200:
+        raise BadResponse(
+            f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects when it uploads a file."
+        )
+    if status >= 400:
+        sentence = (
+            sentences.refusal(host, status, message)
+            if home
+            else f"Could not upload the file: {host} responded with status {status}."
+        )
+        raise rejected(sentence, Trace("PUT", "", status))

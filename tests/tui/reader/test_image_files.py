@@ -1,4 +1,4 @@
-"""Pictures made small: within bounds, whatever their files hold."""
+"""Images: decoded and scaled within limits, whatever their files contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.picture_files import read_answer, small
+from octavo.tui.reader.image_files import read_answer, scale_image
 from octavo.tui.render.half_block_pictures import page_images, render_half_blocks
 from octavo.tui.terminal.graphics import ScaledPicture
 
@@ -28,29 +28,29 @@ def file_of(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 
 
 def lying(width: int, height: int) -> bytes:
-    """A PNG that says it is larger than it is."""
+    """Return a PNG whose header claims more pixels than the file has."""
     data = bytearray(file_of(Image.new("RGB", (10, 10))))
     data[16:24] = struct.pack(">II", width, height)
     data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))
     return bytes(data)
 
 
-async def test_a_picture_fits_the_room_and_keeps_its_shape() -> None:
-    found = await small(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, GROUND)
+async def test_image_fits_pane_and_keeps_ratio() -> None:
+    found = await scale_image(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, GROUND)
     assert (found.columns, found.rows, found.width, found.height, found.format) == (60, 30, 400, 200, "PNG")
     assert set(found.pixels[::3]) == {250}
     assert found.trouble == ""
 
 
-async def test_what_shines_through_is_the_ground() -> None:
-    found = await small(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, GROUND)
+async def test_transparent_pixels_show_background() -> None:
+    found = await scale_image(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, GROUND)
     assert found.pixels == bytes(GROUND) * 16
 
 
-async def test_of_moving_pictures_the_first_is_shown() -> None:
+async def test_animation_shows_first_frame() -> None:
     frames = [Image.new("RGB", (8, 8), colour) for colour in ((255, 0, 0), (0, 255, 0), (0, 0, 255))]
     data = file_of(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    found = await small(data, 8, 4, GROUND)
+    found = await scale_image(data, 8, 4, GROUND)
     assert found.frames == 3
     assert found.pixels[:3] == b"\xff\x00\x00"
 
@@ -66,23 +66,23 @@ async def test_of_moving_pictures_the_first_is_shown() -> None:
     ],
     ids=["empty", "document", "lying", "cut", "large"],
 )
-async def test_what_cannot_be_shown_says_why(data: bytes, says: str) -> None:
-    found = await small(data, 60, 20, GROUND)
+async def test_invalid_image_explains(data: bytes, says: str) -> None:
+    found = await scale_image(data, 60, 20, GROUND)
     assert says in found.trouble
     assert not found.pixels
 
 
 @needs_resvg
-async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: object) -> None:
+async def test_svg_is_drawn_without_local_files(tmp_path: object) -> None:
     red = file_of(Image.new("RGB", (8, 8), (255, 0, 0)))
     path = f"{tmp_path}/red.png"
     with open(path, "wb") as file:  # noqa: ASYNC230  # eight pixels
         file.write(red)
     drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8">{}</svg>'
-    seen = await small(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
+    seen = await scale_image(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
     assert set(seen.pixels[::3]) == {255}
     for way in (f'href="{path}"', f'hrehref="x"f="{path}"'):
-        hidden = await small(drawing.format(f'<image {way} width="8" height="8"/>').encode(), 8, 4, GROUND)
+        hidden = await scale_image(drawing.format(f'<image {way} width="8" height="8"/>').encode(), 8, 4, GROUND)
         assert hidden.pixels == bytes(GROUND) * (hidden.columns * hidden.rows)
 
 
@@ -96,21 +96,21 @@ async def test_a_drawing_is_drawn_and_takes_nothing_from_this_machine(tmp_path: 
     ],
     ids=["tall", "entities", "broken"],
 )
-async def test_a_hostile_drawing_is_given_up(drawing: bytes) -> None:
-    assert (await small(drawing, 60, 20, GROUND)).trouble
+async def test_hostile_svg_is_stopped(drawing: bytes) -> None:
+    assert (await scale_image(drawing, 60, 20, GROUND)).trouble
 
 
 @pytest.mark.parametrize(
     "answer",
     [b"", b"no\n", b"[" * 99_999 + b"\n", b"[1]\n", b'{"size": [1, 1], "width": 1e999}\nabc', b'{"size": [0, 0]}\n'],
 )
-def test_whatever_the_program_that_decodes_says_is_a_picture_or_none(answer: bytes) -> None:
+def test_any_decoder_output_is_image_or_error(answer: bytes) -> None:
     found = read_answer(answer)
     assert found.trouble
     assert not found.pixels
 
 
-def test_two_pixels_are_a_cell_and_equal_cells_one_piece() -> None:
+def test_two_pixels_fill_cell_and_equal_cells_join() -> None:
     red, blue = b"\xff\x00\x00", b"\x00\x00\xff"
     (row,) = render_half_blocks(ScaledPicture(3, 2, red * 2 + blue + blue * 3))
     assert [piece.text for piece in row] == ["▀▀", "▀"]
@@ -120,7 +120,7 @@ def test_two_pixels_are_a_cell_and_equal_cells_one_piece() -> None:
     ]  # fmt: skip
 
 
-def test_the_pictures_of_a_page_are_found_wherever_they_stand() -> None:
+def test_page_images_are_found_at_any_depth() -> None:
     page = """
 <figure><img src="a.png" alt="First"><figcaption><p>Its caption</p></figcaption></figure>
 
@@ -142,7 +142,7 @@ Words with <img src="b.png" alt="second" data-size="line"> in them, and ![again]
     assert found[0].source_for(dark=True) == "a.png"
 
 
-def test_of_a_picture_of_many_colours_little_stays() -> None:
+def test_image_of_many_colors_keeps_little_memory() -> None:
     many = b"".join(number.to_bytes(3, "big") for number in range(20_000))
     tracemalloc.start()
     try:

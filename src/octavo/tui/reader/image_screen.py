@@ -1,4 +1,4 @@
-"""An image of a page, as large as the terminal allows, with its type, size and alternative text."""
+"""Dialog that shows an image of a page as large as the terminal allows, with its type, size and alternative text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
-from octavo.tui.reader.picture_files import NotShown, Place, bring, kept, place_of, small
+from octavo.tui.reader.image_files import (
+    ImageLocation,
+    ImageUnavailable,
+    cached_image,
+    download_image,
+    locate_image,
+    scale_image,
+)
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
@@ -35,36 +42,35 @@ if TYPE_CHECKING:
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.shell.shell import Shell
 
-SETTLED = 0.15
-"""Seconds after which a terminal that was resized has its size."""
+RESIZE_DELAY = 0.15
+"""Seconds after a resize before the image is drawn in its new size."""
 
 
-_LOOKING = Content.styled("Loading the image…", "$octavo-muted")
-"""What is said from the first frame on, until it is known what is loaded."""
+_LOADING = Content.styled("Loading the image…", "$octavo-muted")
+"""Message until the location of the image is known."""
 
 
 class Canvas(Widget):
-    """A picture in the middle of its room, or a sentence in its place."""
+    """Shows a centered image, or a message instead."""
 
     def __init__(self) -> None:
         super().__init__(id="canvas")
         self._rows: list[Strip] = []
-        self._said: Content = _LOOKING
+        self._message: Content = _LOADING
 
-    def say(self, words: Content) -> None:
-        """Show words instead of a picture."""
-        self._rows, self._said = [], words
+    def show_message(self, message: Content) -> None:
+        """Show a message."""
+        self._rows, self._message = [], message
         self.refresh()
 
     async def show(self, picture: ScaledPicture) -> None:
-        """Show a picture."""
-        self._rows, self._said = await asyncio.to_thread(_strips, picture), Content("")
+        self._rows, self._message = await asyncio.to_thread(_strips, picture), Content("")
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         lines = self._rows or [
-            Strip(line.render_segments(self.visual_style)) for line in self._said.wrap(min(width, 70))
+            Strip(line.render_segments(self.visual_style)) for line in self._message.wrap(min(width, 70))
         ]
         row = y - max(0, height - len(lines)) // 2
         if not 0 <= row < len(lines):
@@ -79,49 +85,49 @@ def _strips(picture: ScaledPicture) -> list[Strip]:
     return [Strip([Segment(piece.text, piece.style) for piece in row]) for row in render_half_blocks(picture)]
 
 
-def _why_only_one(_: object, screen: PictureScreen) -> str | None:
+def _why_only_one(_: object, screen: ImageScreen) -> str | None:
     return "This is the only image on the page." if len(screen.pictures) < 2 else None
 
 
-def _why_no_load(_: object, screen: PictureScreen) -> str | None:
+def _why_no_load(_: object, screen: ImageScreen) -> str | None:
     return (
         None
-        if screen.waits_to_load
+        if screen.needs_permission
         else "This image loads automatically. Press enter only to load images from external sites."
     )
 
 
-def _why_no_place(_: object, screen: PictureScreen) -> str | None:
-    return "The image is not loaded yet." if screen.place is None else None
+def _why_not_loaded(_: object, screen: ImageScreen) -> str | None:
+    return "The image is not loaded yet." if screen.location is None else None
 
 
-def _why_no_browser(_: object, screen: PictureScreen) -> str | None:
-    if screen.place is not None and not screen.place.host and screen.shell.session.is_embedded:
+def _why_no_browser(_: object, screen: ImageScreen) -> str | None:
+    if screen.location is not None and not screen.location.host and screen.shell.session.is_embedded:
         return "A browser cannot open this image: it is stored in Octavo. Press w to save the image."
-    return _why_no_place(_, screen)
+    return _why_not_loaded(_, screen)
 
 
-PICTURE: Commands[PictureScreen] = Commands(
+PICTURE: Commands[ImageScreen] = Commands(
     "picture",
     (
         Command("load", "enter", "Load", "Load the external image", run=lambda _, screen: screen.load(), why_not=_why_no_load, shown=False),
         Command("next", "l,n,right,space", "Next", "Go to the next image", run=lambda _, screen: screen.step(1), why_not=_why_only_one),
         Command("previous", "h,p,left,b", "Previous", "Go to the previous image", run=lambda _, screen: screen.step(-1), why_not=_why_only_one),
-        Command("browser", "o", "Open in browser", "Open the image in the browser", run=lambda _, screen: screen.browse(), why_not=_why_no_browser),
-        Command("save", "w", "Download", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_no_place),
-        Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.ask_again(), shown=False),
+        Command("browser", "o", "Open in browser", "Open the image in the browser", run=lambda _, screen: screen.open_in_browser(), why_not=_why_no_browser),
+        Command("save", "w", "Download", "Save the image to disk", run=lambda _, screen: screen.save(), why_not=_why_not_loaded),
+        Command("again", "r", "Retry", "Reload the image", run=lambda _, screen: screen.reload(), shown=False),
         Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, screen: screen.dismiss(None)),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class PictureScreen(Dialog[None]):
-    """One of the pictures of a page, and the way to the others."""
+class ImageScreen(Dialog[None]):
+    """Shows an image of a page. Keys go to the next and previous image of the page."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("picture.tcss"),
+        PurePath(__file__).with_name("image_screen.tcss"),
     ]
     CONTEXT: ClassVar[str] = "image"
     HELP: ClassVar[str] = (
@@ -133,11 +139,11 @@ class PictureScreen(Dialog[None]):
     def __init__(self, pictures: Sequence[ImageReference], targets: LinkTargets, index: int = 0) -> None:
         super().__init__()
         self.pictures, self.targets, self.index = pictures, targets, index
-        self.place: Place | None = None
-        """Where the picture on show is, once that is known."""
+        self.location: ImageLocation | None = None
+        """Location of the image. None until it is known."""
         self._data: bytes | None = None
-        self._asks = False
-        """Whether it waits to be told that another site may be asked."""
+        self.needs_permission = False
+        """True while the user has not allowed to load an external image."""
 
     @property
     def shell(self) -> Shell:
@@ -145,12 +151,12 @@ class PictureScreen(Dialog[None]):
 
     @property
     def picture(self) -> ImageReference:
-        """The picture on show."""
+        """The image that is shown."""
         return self.pictures[self.index]
 
     @property
     def src(self) -> str:
-        """Its address on the ground there is."""
+        """URL of the image for the current theme, dark or light."""
         return self.picture.source_for(dark=self.app.current_theme.dark)
 
     def body(self) -> ComposeResult:
@@ -167,7 +173,7 @@ class PictureScreen(Dialog[None]):
 
     def on_resize(self, event: Resize) -> None:
         if self._data is not None:
-            self.set_timer(SETTLED, self._draw_again)
+            self.set_timer(RESIZE_DELAY, self._draw_again)
 
     @property
     def canvas(self) -> Canvas:
@@ -176,47 +182,49 @@ class PictureScreen(Dialog[None]):
     # Showing
 
     def _show(self, *, allowed: bool = False) -> None:
-        self.place, self._data, self._asks = None, None, False
+        self.location, self._data, self.needs_permission = None, None, False
         self.query("#painted").remove()
         self.canvas.display = True
         picture, name = self.picture, file_name(self.src)
-        several = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
-        self.query_one(DialogFrame).set_border_texts(name or "Image", several)
+        numbering = f"{self.index + 1} of {len(self.pictures)}" if len(self.pictures) > 1 else ""
+        self.query_one(DialogFrame).set_border_texts(name or "Image", numbering)
         alt = safe_lines(picture.alt) if picture.alt else Content.styled("no alternative text", "$warning")
         self.query_one("#alt", Static).update(alt)
         caption = self.query_one("#caption", Static)
         caption.update(safe_lines(picture.caption))
         caption.display = bool(picture.caption)
-        self._say_facts(ScaledPicture())
-        self.canvas.say(_LOOKING)
+        self._show_facts(ScaledPicture())
+        self.canvas.show_message(_LOADING)
         self.refresh_bindings()
         self.run_worker(self._load(allowed=allowed), group="picture", exclusive=True)
 
     async def _load(self, *, allowed: bool) -> None:
         session = self.shell.session
         try:
-            place = self.place = await place_of(session, self.targets.context.page_ref, self.targets.resolve(self.src))
-            self._say_facts(ScaledPicture())
-            data = await kept(session, place)
-            if data is None and place.host and not allowed:
-                self._ask(place)
+            location = self.location = await locate_image(
+                session, self.targets.context.page_ref, self.targets.resolve(self.src)
+            )
+            self._show_facts(ScaledPicture())
+            data = await cached_image(session, location)
+            if data is None and location.host and not allowed:
+                self._ask_permission(location)
                 return
-            self.canvas.say(safe(f"Loading {place.name}…").stylize("$octavo-muted"))
+            self.canvas.show_message(safe(f"Loading {location.name}…").stylize("$octavo-muted"))
             if data is None:
-                data = await bring(session, place)
-        except (NotShown, ApiError) as error:
-            self._refuse(str(error))
+                data = await download_image(session, location)
+        except (ImageUnavailable, ApiError) as error:
+            self._show_error(str(error))
             return
         finally:
             self.refresh_bindings()
         self._data = data
         await self._draw()
 
-    def _ask(self, place: Place) -> None:
-        self._asks = True
-        self.canvas.say(
+    def _ask_permission(self, location: ImageLocation) -> None:
+        self.needs_permission = True
+        self.canvas.show_message(
             Content.assemble(
-                "This image is on ", (place.host, "bold"), ", an external site.\n",
+                "This image is on ", (location.host, "bold"), ", an external site.\n",
                 "If you load the image, the owner of the site can see that you loaded it.\n\n",
                 ("enter", "$primary"), " load the image",
             )
@@ -224,27 +232,29 @@ class PictureScreen(Dialog[None]):
 
     async def _draw(self) -> None:
         assert self._data is not None, "the image must be loaded before it is drawn"
-        room, paints = self.query_one("#room", Vertical), graphics.can_paint()
+        room, paints_graphics = self.query_one("#room", Vertical), graphics.can_paint()
         width, height = room.size
-        finer = graphics.CELL[0] if paints else 1
-        made = await small(self._data, width, height, self.canvas.styles.background.rgb, finer=finer)
-        self._say_facts(made)
-        await self.query("#painted").remove()  # not before: to make it in another size takes as long as the first time
-        if made.trouble:
-            self._refuse(made.trouble)
-        elif paints:
+        pixel_scale = graphics.CELL[0] if paints_graphics else 1
+        scaled = await scale_image(
+            self._data, width, height, self.canvas.styles.background.rgb, pixel_scale=pixel_scale
+        )
+        self._show_facts(scaled)
+        await self.query("#painted").remove()  # Only now: decoding it in another size takes long.
+        if scaled.trouble:
+            self._show_error(scaled.trouble)
+        elif paints_graphics:
             self.canvas.display = False
-            await room.mount(graphics.picture_widget(made))
-        elif (why := self._no_colours()) is not None:
-            self.canvas.say(Content(why))
+            await room.mount(graphics.picture_widget(scaled))
+        elif (why := self._why_not_drawable()) is not None:
+            self.canvas.show_message(Content(why))
         else:
-            await self.canvas.show(made)
+            await self.canvas.show(scaled)
 
     def _draw_again(self) -> None:
         if self._data is not None:
             self.run_worker(self._draw(), group="picture", exclusive=True)
 
-    def _no_colours(self) -> str | None:
+    def _why_not_drawable(self) -> str | None:
         """Return why images cannot be shown here. None if they can."""
         hint = "Press o to open the image in the browser, or w to save it."
         if self.shell.settings.ascii:
@@ -254,31 +264,26 @@ class PictureScreen(Dialog[None]):
             return f"Images need more colors than this terminal or theme has. {hint}"
         return None
 
-    def _refuse(self, sentence: str) -> None:
+    def _show_error(self, sentence: str) -> None:
         self.canvas.display = True
-        self.canvas.say(safe(sentence))
+        self.canvas.show_message(safe(sentence))
 
-    def _say_facts(self, made: ScaledPicture) -> None:
-        file = self.place.file if self.place is not None else None
-        width, height = made.width, made.height
+    def _show_facts(self, scaled: ScaledPicture) -> None:
+        file = self.location.file if self.location is not None else None
+        width, height = scaled.width, scaled.height
         if not width and file is not None and file.dimensions is not None:
             width, height = round(file.dimensions.width), round(file.dimensions.height)
         size = len(self._data) if self._data is not None else file.size if file is not None else 0
         parts = [
-            made.format or (format_name(file) if file is not None else ""),
+            scaled.format or (format_name(file) if file is not None else ""),
             f"{width} × {height} pixels" if width else "",
             format_size(size) if size else "",
-            f"first of {made.frames} frames" if made.frames > 1 else "",
-            self.place.host if self.place is not None else "",
+            f"first of {scaled.frames} frames" if scaled.frames > 1 else "",
+            self.location.host if self.location is not None else "",
         ]
         self.query_one("#facts", Static).update(safe(" · ".join(filter(None, parts))))
 
     # Actions
-
-    @property
-    def waits_to_load(self) -> bool:
-        """Whether it waits to be told that another site may be asked."""
-        return self._asks
 
     def load(self) -> None:
         """Load an external image."""
@@ -289,34 +294,34 @@ class PictureScreen(Dialog[None]):
         self.index = (self.index + step) % len(self.pictures)
         self._show()
 
-    def ask_again(self) -> None:
+    def reload(self) -> None:
         """Reload the image."""
         self._show(allowed=self._data is not None)
 
-    def browse(self) -> None:
+    def open_in_browser(self) -> None:
         """Open the image in the browser."""
-        if self.place is not None:
-            confirm_link(self.shell, self.place.url)
+        if self.location is not None:
+            confirm_link(self.shell, self.location.url)
 
     def save(self) -> None:
         """Save the image to disk."""
-        if self.place is None:
+        if self.location is None:
             return
-        place, data, session = self.place, self._data, self.shell.session
+        location, data, session = self.location, self._data, self.shell.session
 
         async def content() -> AsyncIterator[bytes]:
-            yield data if data is not None else await bring(session, place)
+            yield data if data is not None else await download_image(session, location)
 
-        ask_for_path(self.shell, Export(place.name, place.name, content))
+        ask_for_path(self.shell, Export(location.name, location.name, content))
 
 
-def look_at(app: Shell, view: PageView, src: str) -> None:
-    """Show the picture that the page in a view calls `src`, and the way to its others."""
-    targets, document = view.contents.sources.targets, view.document
+def show_image(app: Shell, view: PageView, src: str) -> None:
+    """Show the image `src` of a page, with the other images of the page."""
+    targets, document = view.contents.deferred.targets, view.document
     if targets is None or document is None:
         return
     pictures = page_images(document.blocks)
     index = next((index for index, each in enumerate(pictures) if src in (each.src, each.dark)), None)
     if index is None:
         pictures, index = (ImageReference(src),), 0
-    app.push_screen(PictureScreen(pictures, targets, index))
+    app.push_screen(ImageScreen(pictures, targets, index))
