@@ -148,9 +148,9 @@ TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
         Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
                 run=_step_table(1), why_not=_why_single_table),
         Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
-                run=lambda _, view: resource_commands.choose_sort_column(view.shell, view.table, view.draw_list), why_not=_why_not_sorted),
+                run=lambda _, view: resource_commands.choose_sort_column(view.shell, view.table, view.redraw_list), why_not=_why_not_sorted),
         Command("columns", "F", "Columns", "Show or hide columns",
-                run=lambda _, view: resource_commands.choose_columns(view.shell, view.table, view.draw_list), why_not=_why_no_table),
+                run=lambda _, view: resource_commands.choose_columns(view.shell, view.table, view.redraw_list), why_not=_why_no_table),
         Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
                 run=lambda app, view: resource_commands.export(app, view.table, view.selected_rows or tuple(view.rows.items), view.name_of),
                 why_not=lambda _, view: None if view.rows.items else "This list has no items to export."),
@@ -209,7 +209,7 @@ class BrowserScreen(ListView[Any]):
     ) -> None:
         """Create the view named `view`. `arguments` returns arguments for the top level, besides the organization."""
         super().__init__()
-        self.VIEW = view
+        self.MODE = view
         self._title, self._resources, self._root_arguments = title, resources, arguments
         self.levels: list[BrowserLevel] = []
         """Levels of the breadcrumbs, the organization first. Empty until the organization is known."""
@@ -345,7 +345,7 @@ class BrowserScreen(ListView[Any]):
         if self._unavailable_reason(resource) and not (
             force and resource.unavailable_reason(self.level.parent) is None
         ):
-            self.draw_list()
+            self.redraw_list()
             return
         self.rows.state.wait_for(resource.plural)
         self._show_details()
@@ -380,7 +380,7 @@ class BrowserScreen(ListView[Any]):
         self.snapshot = snapshot
         if snapshot.value is not None and op is not None:
             self.counts[level.resource.plural, op] = _count_label(snapshot.value, level.resource)
-        self.draw_list()
+        self.redraw_list()
         _load_more_names(self)
         self.table_list.redraw()
         self.pending.finish()
@@ -396,7 +396,7 @@ class BrowserScreen(ListView[Any]):
                 self.rows.search_texts.discard()
                 self.rows.apply_filter()
             if self.level.resource.derive_items is not None:
-                self.draw_list()
+                self.redraw_list()
             _load_more_names(self)
             self.rows.redraw()
             self._show_details()
@@ -407,7 +407,7 @@ class BrowserScreen(ListView[Any]):
         place = self.shell.workspace.space(item_id) or self.shell.workspace.organization
         return place.title if place is not None and place.id == item_id else self._names.get(item_id, item_id)
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         if not self.levels:
             return
         resource, snapshot = self.level.resource, self.snapshot
@@ -495,7 +495,7 @@ class BrowserScreen(ListView[Any]):
     def select_new(self, key: str) -> None:
         """Select a new item as soon as it is in the list."""
         self._new_key = key
-        self.draw_list()
+        self.redraw_list()
 
     @property
     def selected_items(self) -> Sequence[Model]:
@@ -543,7 +543,7 @@ class BrowserScreen(ListView[Any]):
         self.rows.focus()
         return True
 
-    def ask_again(self) -> None:
+    def refresh_data(self) -> None:
         if self.levels and self._unavailable_reason(self.level.resource):
             self._open_table(self.level.resource, force=True)
         self._detail_loader.forget()  # Details come from other requests too: they can change while the list stays the same.
