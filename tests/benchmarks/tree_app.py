@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from octavo.tui.app.garbage_collection import Garbage
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.themes import themes
-from octavo.tui.widgets.tree import TreeNode, Tree
+from octavo.tui.widgets.tree import Tree, TreeNode
 
 BELOW = 10
 
@@ -30,7 +30,9 @@ def made_pages(count: int) -> list[TreeNode]:
                 TreeNode(number, f"Page {number} of the made tree", (), "page", not number % 7)
                 for number in islice(numbers, BELOW)
             ]
-        return [TreeNode(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)]
+        return [
+            TreeNode(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)
+        ]
 
     return [
         TreeNode(number, f"Page {number} of the made tree", below(len(str(count)) - 2)) for number in islice(numbers, 1)

@@ -4,11 +4,16 @@ from textual.content import Content
 
 from octavo.tui.widgets.flat_tree import FlatTree
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.tree import TreeNode, Tree
+from octavo.tui.widgets.tree import Tree, TreeNode
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 
 SPACE = (
-    TreeNode("start", "Getting started", (TreeNode("quick", "Quickstart"), TreeNode("auth", "Authentication", count=1)), "group"),
+    TreeNode(
+        "start",
+        "Getting started",
+        (TreeNode("quick", "Quickstart"), TreeNode("auth", "Authentication", count=1)),
+        "group",
+    ),
     TreeNode(
         "guides",
         "Guides",
@@ -17,7 +22,11 @@ SPACE = (
             TreeNode(
                 "hooks",
                 "Webhooks",
-                (TreeNode("sign", "Signing"), TreeNode("retry", "Retries", count=2), TreeNode("local", "Local testing")),
+                (
+                    TreeNode("sign", "Signing"),
+                    TreeNode("retry", "Retries", count=2),
+                    TreeNode("local", "Local testing"),
+                ),
                 count=3,
             ),
             TreeNode("refunds", "Refunds", count=12),
@@ -149,7 +158,11 @@ async def test_the_top_is_where_the_cursor_is_on_show() -> None:
     app = Scratch(tree)
     async with app.run_test(size=(40, 4)) as pilot:
         tree.show(
-            [*(TreeNode(f"s{number}", "Empty", kind="section") for number in range(4)), TreeNode("a", "A"), TreeNode("b", "B")]
+            [
+                *(TreeNode(f"s{number}", "Empty", kind="section") for number in range(4)),
+                TreeNode("a", "A"),
+                TreeNode("b", "B"),
+            ]
         )
         tree.focus()
         await pilot.press("G", "g")
