@@ -62,10 +62,10 @@ from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
 from octavo.server.table_of_contents import summary_entries
+from octavo.tui.editing import page_details
 from octavo.tui.reader import image_files, openapi_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
-from octavo.tui.writing import page_details
 from octavo.untrusted_input import is_deeper, parse_json
 from tests.nesting import DEEP_PAGES, LEVELS
 from tests.server.asking import START, Ask, Clock, small_world

@@ -39,11 +39,11 @@ MAY_IMPORT = {
 ROOMS = (
     "terminal",
     "widgets",
-    "shell",
+    "core",
     "render",
     "reader",
     "comments",
-    "writing",
+    "editing",
     "review",
     "resources",
     "content",

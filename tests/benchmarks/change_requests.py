@@ -32,8 +32,8 @@ from octavo.server.demo.library import build
 from octavo.server.dispatch import answer
 from octavo.server.store import Store
 from octavo.server.world import World
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import MARA, Run, Stage
 
 SPACE = SpaceRef(space_id="stations")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api.text import Raw
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.tui.writing.page_drafts import PageDraftKey, page_drafts, unused_key
+from octavo.tui.editing.page_drafts import PageDraftKey, page_drafts, unused_key
 from tests.server.asking import Clock
 
 PLACE = PageDraftKey("s1", "p1", "r1")

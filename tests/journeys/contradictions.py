@@ -13,10 +13,10 @@ from octavo.api.wire import encode
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
+from octavo.tui.core.frame import StatusBar
+from octavo.tui.core.view import View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.review.request_list import ChangesScreen
-from octavo.tui.shell.frame import StatusBar
-from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList

@@ -32,11 +32,11 @@ from octavo.server.dispatch import answer
 from octavo.server.handlers.uploads import receive_file
 from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
+from octavo.tui.core.shell import Shell
 from octavo.tui.resources.form_fields import FormField, fields_of
 from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.reference_lists import reference_lists
 from octavo.tui.resources.resource import Arguments, Resource
-from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.chooser import Choice
 from tests.tui.resources.test_form_values import valid_text
 

@@ -27,7 +27,7 @@ from octavo.api.wire import route_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.worker import OutboxWorker
-from octavo.tui.shell.view import Subscriptions
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.widgets.commands import HasCommands
 
 STEPS = frozenset(("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block"))

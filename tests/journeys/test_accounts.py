@@ -16,7 +16,7 @@ from octavo.client import signing_in
 from octavo.client.in_process import Application
 from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.shell.session import SignInState
+from octavo.tui.core.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_beginnings import KEY, served
 

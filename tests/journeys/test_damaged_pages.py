@@ -14,7 +14,7 @@ from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
+from octavo.tui.core.routes import ToChangeRequest, ToPage
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Stage
 from tests.nesting import DEEP_PAGES

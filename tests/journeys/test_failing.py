@@ -9,7 +9,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
 from octavo.server.app import Platform
-from octavo.tui.shell.view import View
+from octavo.tui.core.view import View
 from tests.journeys.stage import Run, Stage
 
 HARBOUR_API = SpaceRef(space_id="harbour-api")

@@ -11,10 +11,10 @@ from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
 from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.contents import STILL_LOADING
 from octavo.tui.reader.link_opening import follow_link, open_target
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")

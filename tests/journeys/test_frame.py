@@ -16,9 +16,9 @@ from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.places import SpaceRef
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
+from octavo.tui.core.frame import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.shell.frame import StatusBar, TopBar
 from octavo.tui.widgets import wording
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import Run, Stage

@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api import change_requests, comments, content
 from octavo.api.content import DeletePage, DocumentBody, UpdatePage
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, Proposal
 

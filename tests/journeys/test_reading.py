@@ -6,8 +6,8 @@ from octavo.documents.parse import parse
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import Stage
 
 

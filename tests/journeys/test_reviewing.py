@@ -9,9 +9,9 @@ from octavo.api.bodies import Markdown, document_text
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.shell.routes import ToChangeRequest
 from tests.journeys.stage import MARA, Run, Stage
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from octavo.api import content, fonts, imports, openapi, storage
 from octavo.api.places import SpaceRef
+from octavo.tui.core.routes import ToPage
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.form_state import font_weight
-from octavo.tui.shell.routes import ToPage
 from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE

@@ -15,8 +15,8 @@ from octavo.server.demo import people
 from octavo.server.dispatch import answer
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.reader import openapi_files
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from tests.journeys.stage import MARA, Stage
 
 YAML = """\

@@ -19,7 +19,7 @@ from octavo.tui.terminal.crash_report import fault_reports
 if TYPE_CHECKING:
     from octavo.cli.app import Opening
     from octavo.first_picture import FirstPicture
-    from octavo.tui.shell.session import Session
+    from octavo.tui.core.session import Session
 
 
 def run_app(

@@ -34,7 +34,7 @@ from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.store import OutboxEntries
 from octavo.first_picture import FirstPicture
 from octavo.settings import Settings, in_words
-from octavo.tui.shell.session import DemoRoles, ServerAccount, Session, SignInResult, SignInState
+from octavo.tui.core.session import DemoRoles, ServerAccount, Session, SignInResult, SignInState
 
 if TYPE_CHECKING:
     from octavo.client import signing_in

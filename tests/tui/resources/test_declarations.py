@@ -14,11 +14,11 @@ from octavo.api.labels import LABELS, field_label, label
 from octavo.api.operation import SPECS, Model
 from octavo.api.places import OrganizationRef
 from octavo.api.text import KnownValues
+from octavo.tui.core.item_info import field_details, holds_codes
 from octavo.tui.resources import organization_resources, site_resources, space_resources
 from octavo.tui.resources.form_fields import fields_of
 from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.resource import Resource
-from octavo.tui.shell.item_info import field_details, holds_codes
 
 LINES = 40
 """Maximum number of lines of a declaration."""

@@ -4,8 +4,8 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
+from octavo.tui.editing.page_edit import block_line
 from octavo.tui.terminal.editor_commands import at_line
-from octavo.tui.writing.page_edit import block_line
 
 
 @pytest.mark.parametrize(

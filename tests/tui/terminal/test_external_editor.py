@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo.tui.editing.page_drafts import restore_line_endings
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
-from octavo.tui.writing.page_drafts import restore_line_endings
 from tests.benchmarks.terminal import Terminal
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import ServerAccount
+from octavo.tui.core.session import ServerAccount
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from octavo.tui.app.octavo import Octavo
-    from octavo.tui.shell.session import SignInState
+    from octavo.tui.core.session import SignInState
     from octavo.tui.widgets.confirm import Confirmed
 
 

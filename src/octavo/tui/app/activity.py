@@ -21,8 +21,8 @@ from octavo.tui.app import editor_files
 from octavo.tui.app.editor_files import UnsentFile
 from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
-from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
-from octavo.tui.shell.workspace import MAY_BE_SENT
+from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
@@ -31,7 +31,7 @@ from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from octavo.api.operation import Operation
     from octavo.data.polling import Poller
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
 
 CHECK_INTERVAL = 5.0
 """Seconds between two checks whether a refresh is due."""

@@ -19,6 +19,8 @@ from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.spaces_pane import SpacesPane
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import View
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
@@ -27,8 +29,6 @@ from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import keymap_of
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.dialog_draft import DialogDraft, save_error
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (
     Edited,
     FileNote,
@@ -29,8 +29,8 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
 SECONDS = 15.0
@@ -169,7 +169,7 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as the draft of its thread, page or form, after a newer draft that is there. Raises NotSaved."""
     if note.place.startswith("page "):
-        from octavo.tui.writing.page_drafts import parse_draft_key, unused_key
+        from octavo.tui.editing.page_drafts import parse_draft_key, unused_key
 
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return
@@ -185,8 +185,8 @@ def _show_draft(app: Shell, note: FileNote) -> None:
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
-    from octavo.tui.writing.page_drafts import parse_draft_key
-    from octavo.tui.writing.page_edit import PageEdit
+    from octavo.tui.editing.page_drafts import parse_draft_key
+    from octavo.tui.editing.page_edit import PageEdit
 
     place = parse_draft_key(note.place)
     space, current = SpaceRef(space_id=place.space), app.screen

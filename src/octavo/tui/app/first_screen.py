@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import AwaitMount
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.session import Session
+    from octavo.tui.core.session import Session
 
 _VIEW = "view"
 

@@ -16,17 +16,17 @@ from octavo.data.queries import spaces_of
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.help import TOPICS, text_of
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.shell.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.chooser import Choice, Chooser
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
 
 MOST_COUNTED = 50
 """Most organizations for which the numbers of open items are loaded."""

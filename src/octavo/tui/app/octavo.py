@@ -23,12 +23,12 @@ from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_vi
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
-from octavo.tui.shell.navigation_history import NavigationHistory
-from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.shell.session import Session, SignInMethods, SignInState
-from octavo.tui.shell.view import View
-from octavo.tui.shell.workspace import Workspace
-from octavo.tui.shell.write_queue import WriteQueue
+from octavo.tui.core.navigation_history import NavigationHistory
+from octavo.tui.core.routes import Route, ToSearch
+from octavo.tui.core.session import Session, SignInMethods, SignInState
+from octavo.tui.core.view import View
+from octavo.tui.core.workspace import Workspace
+from octavo.tui.core.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
     from octavo.tui.app.picture_recorder import PictureRecorder
-    from octavo.tui.shell.shell import SuggestionActions
+    from octavo.tui.core.shell import SuggestionActions
     from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.picker import ThemePicker
 
@@ -73,7 +73,7 @@ def _why_no_info(app: Octavo, _: object) -> str | None:
 
 
 def _show_info(app: Octavo, _: object) -> None:
-    from octavo.tui.shell.item_info import show_info  # lazy: slow to load
+    from octavo.tui.core.item_info import show_info  # lazy: slow to load
 
     if (view := _view(app)) is not None:
         show_info(view)
@@ -408,7 +408,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     @property
     def suggestions(self) -> SuggestionActions:
-        from octavo.tui.writing.suggestion_commands import SuggestionCommands  # lazy: few comments contain suggestions
+        from octavo.tui.editing.suggestion_commands import SuggestionCommands  # lazy: few comments contain suggestions
 
         return SuggestionCommands(self)
 

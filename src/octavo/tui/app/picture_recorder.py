@@ -17,8 +17,8 @@ from octavo.tui.terminal.textual_internals import is_whole, painted_rows
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import View
 
 DELAY = 1.0
 """Seconds for which a page is shown before its picture is taken, so that turning pages stays fast."""

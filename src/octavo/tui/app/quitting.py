@@ -7,11 +7,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
-from octavo.tui.shell.view import View
+from octavo.tui.core.view import View
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
 MOST_NAMED = 5

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from textual.screen import ModalScreen, Screen
 
 from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
-from octavo.tui.shell.routes import (
+from octavo.tui.core.routes import (
     Route,
     ToAccess,
     ToActivity,
@@ -23,16 +23,16 @@ from octavo.tui.shell.routes import (
     ToSearch,
     ToThread,
 )
+from octavo.tui.editing.routes import ToConflicts
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.writing.routes import ToConflicts
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
     from octavo.tui.content.content_screen import ContentScreen
+    from octavo.tui.core.shell import Shell
     from octavo.tui.resources.resource_browser import BrowserScreen
-    from octavo.tui.shell.shell import Shell
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",

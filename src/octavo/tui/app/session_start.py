@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
 
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
@@ -24,8 +24,8 @@ _GREETED = "greeted"
 async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification as soon as its information is known."""
     from octavo.tui.app import editor_files  # lazy: after the first paint
+    from octavo.tui.editing.page_drafts import report_unsent_pages
     from octavo.tui.review import unfinished_merges
-    from octavo.tui.writing.page_drafts import report_unsent_pages
 
     notifying = [
         unfinished_merges.report_unfinished(app, session),

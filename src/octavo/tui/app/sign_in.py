@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Session, SignInResult
+from octavo.tui.core.session import Session, SignInResult
 from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
@@ -24,7 +24,7 @@ from octavo.tui.widgets.secret_input import SecretCount, SecretInput
 from octavo.tui.widgets.text_inputs import PathInput
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 _CREATED_AT = "app.gitbook.com/account/developer"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.file_dialogs import Export, ask_for_path
+from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_widgets import Fact
@@ -14,7 +14,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.drafts import Draft
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 UNSAVED: Commands[UnsavedDrafts] = Commands(
     "unsaved",

@@ -13,12 +13,12 @@ from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import to_emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.shell.permissions import why_not_in_discussion
+from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)

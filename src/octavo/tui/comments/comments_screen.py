@@ -23,12 +23,12 @@ from octavo.tui.comments.thread_filters import Thread, ThreadFilter
 from octavo.tui.comments.thread_loader import ThreadLoader
 from octavo.tui.comments.thread_search_text import ThreadSearchText
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.unsent_texts import with_unsent_mark
-from octavo.tui.shell.view import report_missing_parts
-from octavo.tui.shell.workspace import PENDING
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.routes import ToChangeRequest, ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import with_unsent_mark
+from octavo.tui.core.view import report_missing_parts
+from octavo.tui.core.workspace import PENDING
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -21,10 +21,10 @@ from octavo.data.state_db import NotSaved
 from octavo.documents.suggestions import suggestion_fence
 from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, MemberSuggestions, emoji_prefix
 from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.unsent_texts import RETRY_SECONDS
 from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt
-from octavo.tui.shell.dialog_draft import DialogDraft, save_error
-from octavo.tui.shell.unsent_texts import RETRY_SECONDS
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands, HostApp
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.api.users import User
     from octavo.documents.emoji import NamedEmoji
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 _QUOTED_LINES = 3
 _SAVED_MESSAGE = "draft saved · clear the text to discard it"

@@ -13,11 +13,11 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
+from octavo.tui.core.unsent_texts import unsent_mark
+from octavo.tui.core.view import View
+from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
-from octavo.tui.shell.unsent_texts import unsent_mark
-from octavo.tui.shell.view import View
-from octavo.tui.shell.workspace import PENDING
 from octavo.tui.widgets.wording import short_age
 
 MAX_REPLIES = 3

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from octavo.data.unsent_index import UnsentText
 from octavo.data.writes.outbox import Discarded
-from octavo.tui.shell.write_queue import LocalChange
+from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 NO_DRAFTS = "You have no unsent drafts here."
 

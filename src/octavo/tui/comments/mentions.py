@@ -15,7 +15,7 @@ from octavo.api.users import User
 from octavo.data.comment_text import mention_suffix
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 _MENTION = re.compile(r"\[(@(?:\\.|[^\]\\\n])+)\]\(/users/[^)\s]+\)")
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_[]<>~"})

@@ -9,10 +9,10 @@ from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.core.permissions import why_not_in_discussion
+from octavo.tui.core.view import View, is_covered
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.shell.permissions import why_not_in_discussion
-from octavo.tui.shell.view import View, is_covered
 from octavo.tui.widgets.commands import Command, Commands
 
 

@@ -11,11 +11,11 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import OutboxEntry
-from octavo.tui.shell.write_queue import LocalChange
+from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
 MAX_LISTED = 8

@@ -12,7 +12,7 @@ from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 COMMON_REACTIONS = (
     ("1f44d", "agreed"),

@@ -15,8 +15,8 @@ from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
     from octavo.tui.render.comparison import PageComparison
-    from octavo.tui.shell.shell import Shell
 
 BlockId = tuple[str, str, str]
 """The id of a page, a revision (empty: the current one), and the key of a block."""

@@ -14,13 +14,13 @@ from octavo.data.comment_text import plain_text
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import to_emoji
+from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
-from octavo.tui.shell.permissions import why_not_in_discussion
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 _QUOTE_LENGTH = 28
 """The most characters of a comment in the name of its thread."""

@@ -11,13 +11,13 @@ from octavo.api.places import Discussion
 from octavo.tui.comments import bulk_actions, thread_actions
 from octavo.tui.comments.bulk_actions import BulkSelection
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.shell.external_links import confirm_link, missing_link_reason
-from octavo.tui.shell.permissions import why_not_in_discussion
+from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 NO_THREAD = "No thread is selected."

@@ -17,13 +17,13 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 THREAD_DIALOG: Commands[ThreadDialog] = Commands(

@@ -17,7 +17,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.sync_queue import Rank
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.shell.view import View
+from octavo.tui.core.view import View
 
 BATCH = 100
 """Number of spaces, and of change requests per status, whose threads are loaded at first and with each further step.

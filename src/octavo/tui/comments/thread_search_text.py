@@ -13,7 +13,7 @@ from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.view import View
     from octavo.tui.widgets.row_list import RowList
 
 _CONTEXT = 20

@@ -25,20 +25,20 @@ from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, ThreadTarget, is_own_comment
+from octavo.tui.core.view import Subscriptions
+from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece, truncate
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.render.wrap import wrap
-from octavo.tui.shell.view import Subscriptions
-from octavo.tui.shell.workspace import PENDING
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import ScrollWidget
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 _MAX_DRAFT_LINES = 4
 """The most lines of a draft shown below a thread."""

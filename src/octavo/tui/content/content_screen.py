@@ -22,6 +22,9 @@ from octavo.tui.content.reading_history import VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_list import SpaceList
 from octavo.tui.content.spaces_pane import SpacesPane
+from octavo.tui.core.tree_rows import adjacent_page
+from octavo.tui.core.view import View
+from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
 from octavo.tui.reader.link_opening import copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
@@ -29,15 +32,12 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.text_selection import CopiesWhenReady
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.shell.tree_rows import adjacent_page
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.shell.external_links import missing_link_reason, open_link, page_url
-from octavo.tui.shell.routes import ToAccess, ToChangeRequest
+from octavo.tui.core.external_links import missing_link_reason, open_link, page_url
+from octavo.tui.core.routes import ToAccess, ToChangeRequest
+from octavo.tui.editing.page_drafts import pages_with_drafts
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.writing.page_drafts import pages_with_drafts
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
     from octavo.tui.content.open_space import OpenSpace
-    from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import View
     from octavo.tui.widgets.tree import TreeNode
 
 
@@ -300,7 +300,7 @@ def _remove_offline(app: Shell, target: CursorTarget) -> None:
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.shell.file_dialogs import choose_export
+    from octavo.tui.core.file_dialogs import choose_export
 
     if (space := target.space) is not None:
         choose_export(app, space.ref, space.title, target.page)

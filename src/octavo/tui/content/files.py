@@ -21,11 +21,11 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.content.links import location_key, open_location, page_title, page_trails
+from octavo.tui.core.file_dialogs import save_file
+from octavo.tui.core.item_labels import file_kind, format_dimensions, format_size
+from octavo.tui.core.list_view import ListView
+from octavo.tui.core.shell import Shell
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.shell.file_dialogs import save_file
-from octavo.tui.shell.item_labels import file_kind, format_dimensions, format_size
-from octavo.tui.shell.list_view import ListView
-from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

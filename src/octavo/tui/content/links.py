@@ -19,10 +19,10 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
+from octavo.tui.core.list_view import TAB_COMMANDS, ListView
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import Shell
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.list_view import TAB_COMMANDS, ListView
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -17,7 +17,7 @@ from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.shell.tree_rows import page_nodes, space_nodes
+from octavo.tui.core.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 

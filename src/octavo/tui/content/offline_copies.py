@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
-from octavo.tui.shell.item_labels import format_megabytes, offline_mark, offline_summary
-from octavo.tui.shell.routes import ToPage
+from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.routes import ToPage
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
@@ -15,7 +15,7 @@ from octavo.tui.widgets.wording import as_clause, plural
 
 if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def download(app: Shell, space: Space) -> None:

@@ -14,17 +14,17 @@ from octavo.tui.content.navigation import Navigation, TreeName
 from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
+from octavo.tui.core.page_queries import get_page_to_read
+from octavo.tui.core.tree_rows import adjacent_page, open_thread_counts
+from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page
 from octavo.tui.reader.link_titles import set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.shell.page_queries import get_page_to_read
-from octavo.tui.shell.tree_rows import adjacent_page, open_thread_counts
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 PREVIOUS_PAGE_SECONDS = 0.15
 """Seconds that the previous page stays visible while the next page is loading."""

@@ -22,6 +22,9 @@ from octavo.data.live import Snapshot
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.content.page_revisions import PageRevisionFinder, PageVersion
+from octavo.tui.core.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
@@ -31,9 +34,6 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.shell.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -42,7 +42,7 @@ from octavo.tui.widgets.safe_text import join_texts
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 ComparedWith = Literal["", "now", "before"]
 """The version to compare the selected revision with: the current page or the revision before. Empty if none."""

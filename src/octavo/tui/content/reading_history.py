@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.api.content import Page, PageTree
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.view import View
 
 SAVE_DELAY = 2.0
 """Seconds after a movement until the reading position is saved."""

@@ -33,9 +33,9 @@ from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
-from octavo.tui.shell.external_links import confirm_link, missing_link_reason
-from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
-from octavo.tui.shell.view import Subscriptions
+from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
@@ -47,7 +47,7 @@ from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import search_index
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 SEARCH_DELAY = 0.15
 """Seconds after the last keystroke before the server is searched."""

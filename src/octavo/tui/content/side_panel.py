@@ -15,13 +15,13 @@ from octavo.api.content import Page
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.shell.unsent_texts import with_unsent_mark
+from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}

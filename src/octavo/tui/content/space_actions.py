@@ -18,25 +18,25 @@ from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import space_deletion, space_positions
 from octavo.tui.content.space_positions import SpaceOrCollection, title_of
+from octavo.tui.core.routes import ToChangeRequest, ToPage
+from octavo.tui.core.write_queue import DirectUndo, show_progress
+from octavo.tui.editing import target_request
+from octavo.tui.editing.target_request import TargetRequest
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
-from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import long_age, plural
-from octavo.tui.writing import target_request
-from octavo.tui.writing.target_request import TargetRequest
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 Action = Callable[[], object]
 

@@ -15,14 +15,14 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content.space_positions import SpaceOrCollection, kind_of, title_of
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.permissions import why_no_permission
+from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.resources import resource_writes
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_commands import text_to_type
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import why_no_permission
-from octavo.tui.shell.write_queue import DirectUndo, show_progress
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -32,7 +32,7 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 DAY = timedelta(days=1)
 TRASH_DAYS = timedelta(days=7)

@@ -9,9 +9,9 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.tui.content.open_space import OpenSpace
 from octavo.tui.content.space_target import SpaceTarget
-from octavo.tui.shell.item_labels import offline_mark
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.view import View
+from octavo.tui.core.item_labels import offline_mark
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.view import View
 
 
 class SpaceList:

@@ -12,13 +12,13 @@ from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content import space_positions
 from octavo.tui.content.space_positions import SpaceOrCollection, SpacePosition, title_of
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def move_by(app: Shell, target: SpaceTarget, step: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from octavo.tui.shell.permissions import why_no_permission
+from octavo.tui.core.permissions import why_no_permission
 
 if TYPE_CHECKING:
     from octavo.api.collections import Collection

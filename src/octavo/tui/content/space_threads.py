@@ -13,8 +13,8 @@ from octavo.data.unsent_index import UnsentText, by_block
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
+from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.tree_rows import threads_in_block
 
 if TYPE_CHECKING:
     from octavo.tui.content.open_space import OpenSpace

@@ -13,7 +13,7 @@ from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def _load(function: str, *arguments: int) -> Callable[[Shell, SpaceTarget], None]:

@@ -23,6 +23,11 @@ from octavo.settings import FILE
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.file_dialogs import short_path
+from octavo.tui.core.inbox_feed import InboxFeed
+from octavo.tui.core.link_commands import LINK_COMMANDS
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.shell import Shell
 from octavo.tui.inbox import empty_inbox, row_commands, tabs
 from octavo.tui.inbox.row_commands import open_row
 from octavo.tui.inbox.row_views import RowPreview, RowRenderer
@@ -31,11 +36,6 @@ from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_loader import StatusLoader
-from octavo.tui.shell.file_dialogs import short_path
-from octavo.tui.shell.inbox_feed import InboxFeed
-from octavo.tui.shell.link_commands import LINK_COMMANDS
-from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
-from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands

@@ -14,8 +14,8 @@ from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentText, unsent_draft
 from octavo.tui.comments import discard_commands
-from octavo.tui.shell.routes import ToActivity, ToChangeRequest, ToPage
-from octavo.tui.shell.write_queue import LocalChange
+from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
+from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.picker import Picker
@@ -23,8 +23,8 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.shell.inbox_feed import InboxFeed
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.inbox_feed import InboxFeed
+    from octavo.tui.core.shell import Shell
 
 SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]
 _MAX_LISTED = 5

@@ -17,10 +17,10 @@ from octavo.api.places import SpaceRef
 from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
 from octavo.tui.review.request_preview import RequestPreview
 from octavo.tui.review.status_summary import RequestStatus
-from octavo.tui.shell.view import Subscriptions
 from octavo.tui.widgets.row_list import Row as Drawn
 from octavo.tui.widgets.row_list import RowHeading
 from octavo.tui.widgets.safe_text import safe
@@ -28,7 +28,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 class RowRenderer:

@@ -15,11 +15,11 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
 from octavo.api.text import SafeLine
 from octavo.documents import links
+from octavo.tui.core.session import Session
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ThumbnailQuery
-from octavo.tui.shell.session import Session
 from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.graphics import ScaledPicture
 

@@ -17,6 +17,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from octavo.api.errors import ApiError
+from octavo.tui.core.external_links import confirm_link
+from octavo.tui.core.file_dialogs import Export, ask_for_path
+from octavo.tui.core.item_labels import format_name, format_size
 from octavo.tui.reader.image_files import (
     ImageLocation,
     ImageUnavailable,
@@ -28,9 +31,6 @@ from octavo.tui.reader.image_files import (
 from octavo.tui.render.embeds import file_name
 from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
-from octavo.tui.shell.external_links import confirm_link
-from octavo.tui.shell.file_dialogs import Export, ask_for_path
-from octavo.tui.shell.item_labels import format_name, format_size
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
@@ -39,8 +39,8 @@ from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
-    from octavo.tui.shell.shell import Shell
 
 RESIZE_DELAY = 0.15
 """Seconds after a resize before the image is drawn in its new size."""

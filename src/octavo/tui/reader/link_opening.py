@@ -11,21 +11,21 @@ from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
+from octavo.tui.core.external_links import confirm_link, missing_link_reason, open_link, page_url
+from octavo.tui.core.page_queries import find_page, page_markdown
+from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.reader.link_titles import ShowsPage
 from octavo.tui.reader.linked_files import file_of
-from octavo.tui.shell.external_links import confirm_link, missing_link_reason, open_link, page_url
-from octavo.tui.shell.page_queries import find_page, page_markdown
-from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.terminal import clipboard
 
 if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.documents.blocks import Block
+    from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.render.deferred import DeferredContent
     from octavo.tui.render.link_targets import LinkTargets
     from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-    from octavo.tui.shell.shell import Shell
 
 
 def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
@@ -215,7 +215,7 @@ def _resolve(screen: ShowsPage, href: str) -> links.Target:
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
-    from octavo.tui.shell.file_dialogs import save_file  # lazy: dialogs, 10 ms
+    from octavo.tui.core.file_dialogs import save_file  # lazy: dialogs, 10 ms
 
     try:
         file = await file_of(app.session.live, at, target)

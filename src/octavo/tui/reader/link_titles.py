@@ -12,18 +12,18 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
 from octavo.documents import links
 from octavo.documents.emoji import to_emoji
+from octavo.tui.core.item_labels import file_summary
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
-from octavo.tui.shell.item_labels import file_summary
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.api.spaces import Space
     from octavo.data.live import Live
     from octavo.documents.openapi import Specification
+    from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
-    from octavo.tui.shell.shell import Shell
     from octavo.tui.widgets.tree import Tree
 
 _SPECIFICATIONS = 8

@@ -18,7 +18,7 @@ from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.shell.session import Session
+    from octavo.tui.core.session import Session
 
 FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
 """Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""

@@ -14,7 +14,7 @@ from textual.widgets import Input, Static, TextArea
 
 from octavo.documents import conditions, yaml_values
 from octavo.documents.yaml_values import YamlError
-from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
@@ -23,8 +23,8 @@ from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
     from octavo.tui.resources.resource import Arguments
-    from octavo.tui.shell.shell import Shell
 
 TEST_COMMANDS: Commands[ConditionTest] = Commands(
     "condition",

@@ -18,9 +18,9 @@ from textual.worker import Worker
 from octavo.api.errors import ApiError
 from octavo.api.labels import field_label
 from octavo.data.live import Live
+from octavo.tui.core.item_info import field_details
+from octavo.tui.core.view import View
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, NameOf, Resource
-from octavo.tui.shell.item_info import field_details
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
 LOAD_DELAY = 0.3

@@ -14,6 +14,8 @@ from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
+from octavo.tui.core.dialog_draft import save_error
+from octavo.tui.core.file_dialogs import ask_for_file
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow, FormPickers
 from octavo.tui.resources.form_state import (
@@ -25,8 +27,6 @@ from octavo.tui.resources.form_state import (
     values_from_file_name,
 )
 from octavo.tui.resources.form_values import FORM, FormResult
-from octavo.tui.shell.dialog_draft import save_error
-from octavo.tui.shell.file_dialogs import ask_for_file
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands

@@ -33,7 +33,7 @@ from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 _DESCRIPTIONS = {
     "visibility": {

@@ -20,6 +20,8 @@ from octavo.data.writes.uploads import FileToUpload, NotSendable
 from octavo.data.writes.write_kind import cause_of
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.item_labels import format_size
 from octavo.tui.resources.form_fields import FormField, fields_of, upload_kind_of
 from octavo.tui.resources.form_values import (
     FORM,
@@ -33,12 +35,10 @@ from octavo.tui.resources.form_values import (
     yaml_to_texts,
 )
 from octavo.tui.resources.reference_lists import ReferenceList
-from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.item_labels import format_size
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 PLACEHOLDER_URL = "https://file.invalid/"
 """Prefix of a URL that represents a file until the file is uploaded. No host has this name."""

@@ -19,13 +19,13 @@ from octavo.api.places import SiteRef
 from octavo.api.text import SafeLine
 from octavo.data.live import Live
 from octavo.data.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import CreateTarget
 from octavo.tui.resources.role_facts import load_all
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.picker import Picker

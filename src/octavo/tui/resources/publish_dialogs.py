@@ -17,13 +17,13 @@ from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, Site
 from octavo.api.sites import Checkout, Site
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_plain
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.resources.role_facts import load_all
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural
 

@@ -31,8 +31,8 @@ from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.shell.routes import Route
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.routes import Route
+    from octavo.tui.core.shell import Shell
 
 M = TypeVar("M", bound=Model)
 

@@ -19,15 +19,15 @@ from octavo.api.organizations import Organization
 from octavo.api.places import OrganizationRef
 from octavo.api.wire import location
 from octavo.data.live import Snapshot
+from octavo.tui.core.item_info import show_info
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview
+from octavo.tui.core.routes import Route, ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import is_covered
 from octavo.tui.resources import resource_commands, structure_commands
 from octavo.tui.resources.details import DetailLoader, Details
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
 from octavo.tui.resources.table import TableState
-from octavo.tui.shell.item_info import show_info
-from octavo.tui.shell.list_view import PREVIEW_COMMANDS, ListView, Preview
-from octavo.tui.shell.routes import Route, ToPage
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.view import is_covered
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList

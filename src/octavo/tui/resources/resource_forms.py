@@ -13,14 +13,14 @@ from octavo.api.operation import SPECS, Model, Operation
 from octavo.api.wire import location
 from octavo.data.live import Live
 from octavo.data.writes.direct import SendResult, send_plain
+from octavo.tui.core.permissions import why_no_permission
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import resource_writes
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList, reference_lists
 from octavo.tui.resources.resource import Action, Arguments, Resource, UndoFactory, build_operation
-from octavo.tui.shell.permissions import why_no_permission
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.wording import plural
 

@@ -12,8 +12,8 @@ from octavo.data.live import Live
 from octavo.data.sending import Send
 from octavo.data.writes.direct import SendResult, send_direct, send_plain
 from octavo.data.writes.write_kind import AlreadyDone, Attempt, WriteKind
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_operation
-from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.wording import plural
 
 

@@ -13,6 +13,7 @@ from octavo.api import adaptive_schema, mcp_servers, redirects, search, share_li
 from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
+from octavo.tui.core.routes import ToPage
 from octavo.tui.resources import condition_tester, link_tests, publish_dialogs, site_tree, structure_commands
 from octavo.tui.resources.reference_lists import group_list
 from octavo.tui.resources.resource import (
@@ -26,7 +27,6 @@ from octavo.tui.resources.resource import (
     id_argument,
 )
 from octavo.tui.resources.resource_browser import BrowserScreen
-from octavo.tui.shell.routes import ToPage
 
 _EDIT_PERMISSIONS = RequiredPermissions("edit", "edit", "edit")
 """Permissions needed to change a site."""

@@ -12,12 +12,12 @@ from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.data.live import Live
 from octavo.documents.blocks import Block
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.resources.resource import Arguments, DetailFacts
-from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 STATUS_INTERVAL = 1.0
 """Seconds between two status requests after an upload."""

@@ -12,13 +12,13 @@ from octavo.api.operation import Model, Operation
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import OtherPart, Part, Position, SectionGroup, SiteSection, SiteSpace, SiteStructure
 from octavo.data.writes.direct import send_plain
+from octavo.tui.core.permissions import why_no_permission
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import resource_forms, site_tree
 from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.resources.resource_commands import CreateTarget, Selection
 from octavo.tui.resources.site_tree import MovablePart, MoveTarget, PartRow, title_of
-from octavo.tui.shell.permissions import why_no_permission
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.write_queue import DirectUndo
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.picker import Picker

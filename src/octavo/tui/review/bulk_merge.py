@@ -23,7 +23,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from octavo.api.comments import Comment
 from octavo.api.content import Change, Page, PageReference
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.diff_model import AttributeChange, ChangeSize
+from octavo.tui.core.tree_rows import open_thread_counts
+from octavo.tui.core.unsent_texts import unsent_mark
 from octavo.tui.review.merge_checks import title_of
-from octavo.tui.shell.tree_rows import open_thread_counts
-from octavo.tui.shell.unsent_texts import unsent_mark
 from octavo.tui.widgets.tree import TreeNode
 
 WHOLE = "whole"

@@ -16,7 +16,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 MAX_AGE = 5.0
 """Seconds after which the checks are loaded again before the write."""

@@ -12,16 +12,16 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.editing import target_request
+from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.review.conflict_finder import OpenConflicts
-from octavo.tui.shell.dialog_draft import DialogDraft, save_error
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
 from octavo.tui.widgets.wording import plural
-from octavo.tui.writing import target_request
-from octavo.tui.writing.page_drafts import editor_folder
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 MAX_CHANGES = 50
 """Maximum number of content changes in one request."""

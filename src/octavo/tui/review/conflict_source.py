@@ -7,10 +7,10 @@ from collections.abc import Callable
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.tui.core.shell import Shell
 from octavo.tui.review import conflict_choices
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions
-from octavo.tui.shell.shell import Shell
 
 
 class ConflictSource:

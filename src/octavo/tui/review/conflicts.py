@@ -16,6 +16,11 @@ from textual.widgets import Static
 from octavo.api.content import Edit
 from octavo.api.errors import ApiError
 from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, ChoiceKind, Conflict, MergeChoice
+from octavo.tui.core.external_links import confirm_link
+from octavo.tui.core.permissions import why_not_in_space
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import View
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.conflict_page import (
@@ -31,11 +36,6 @@ from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.tree_conflicts import TreeConflict
-from octavo.tui.shell.external_links import confirm_link
-from octavo.tui.shell.permissions import why_not_in_space
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -15,9 +15,9 @@ from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import ChangeSize
+from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.review.changed_pages import ChangedPage
-from octavo.tui.shell.page_queries import find_page, get_page_source, page_markdown
 
 MAX_PARALLEL = 2
 """Maximum number of pages that are compared in parallel in the background."""

@@ -13,16 +13,16 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.shell import Shell
+from octavo.tui.editing.page_drafts import conflict_base
+from octavo.tui.editing.routes import ToConflicts
+from octavo.tui.editing.write_page import OWN_LABEL
 from octavo.tui.review.conflict_choices import Choices
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.conflicts import CONFLICT_COMMANDS, ConflictsScreen
-from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.shell import Shell
 from octavo.tui.widgets.commands import Commands
-from octavo.tui.writing.page_drafts import conflict_base
-from octavo.tui.writing.routes import ToConflicts
-from octavo.tui.writing.write_page import OWN_LABEL
 
 
 class DraftConflicts(ConflictSource):

@@ -25,8 +25,8 @@ from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inheri
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
+from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.review import merge_effects
-from octavo.tui.shell.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 

@@ -19,7 +19,7 @@ from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:

@@ -15,9 +15,9 @@ from textual.widgets import Static
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.diff_model import AttributeChange
+from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.render.comparison import PageComparison, compare
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 
 PREVIEW_COMMANDS: Commands[MergedPreviewScreen] = Commands(

@@ -11,17 +11,17 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, restore_pages
+from octavo.tui.core.permissions import why_no_editing
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
-from octavo.tui.shell.permissions import why_no_editing
-from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
     from octavo.tui.review.merge_revert_plan import RevertPlan
-    from octavo.tui.shell.shell import Shell
 
 _NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
 MAX_LINES = 8

@@ -21,6 +21,12 @@ from octavo.documents.suggestions import block_source, find_suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion
 from octavo.tui.comments.thread_anchoring import TwoVersionAnchors
+from octavo.tui.core.page_queries import get_page_to_read
+from octavo.tui.core.permissions import why_not_in_space
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.tree_rows import threads_in_block
+from octavo.tui.core.view import View
+from octavo.tui.editing.suggestion_commands import apply_all_suggestions
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.moves import BlockSpan
@@ -34,13 +40,7 @@ from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, des
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.request_comparison import Comparison
-from octavo.tui.shell.page_queries import get_page_to_read
-from octavo.tui.shell.permissions import why_not_in_space
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.tree_rows import threads_in_block
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.writing.suggestion_commands import apply_all_suggestions
 
 _NO_BASE = "The server did not return the base revision of this change request."
 _EMPTY = Document("", (), "")

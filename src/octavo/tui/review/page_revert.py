@@ -13,18 +13,18 @@ from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.documents.blocks import Block
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
+from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request
+from octavo.tui.core.write_queue import show_progress
+from octavo.tui.editing import target_request
 from octavo.tui.render.diff_context import block_summary
 from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.request_comparison import Comparison
-from octavo.tui.shell.permissions import UNDECIDED, why_no_editing, why_not_in_change_request
-from octavo.tui.shell.write_queue import show_progress
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.wording import plural
-from octavo.tui.writing import target_request
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 _MAX_EXCERPT = 200
 

@@ -22,7 +22,7 @@ from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."

@@ -10,20 +10,20 @@ from octavo.api.places import SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.direct import send_plain
 from octavo.tui.comments import thread_actions
+from octavo.tui.core import dialog_draft
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_space
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
 from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
 from octavo.tui.review.merge_dialog import merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
-from octavo.tui.shell import dialog_draft
-from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import UNDECIDED, why_no_space, why_not_in_space
-from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.writing.target_request import remember_target
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 MAX_MERGES = 20
 """Maximum number of change requests in a bulk merge."""

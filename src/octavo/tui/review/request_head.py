@@ -14,12 +14,12 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
-from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.text_widgets import ChangingText
 

@@ -20,18 +20,18 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import change_requests_of
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.core.link_commands import LINK_COMMANDS
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.permissions import CANNOT_DELETE, why_no_space
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.review import list_filters, status_summary
 from octavo.tui.review.list_filters import RequestFilter
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
 from octavo.tui.review.request_target import RequestTarget, why_not_single
 from octavo.tui.review.status_loader import StatusLoader
-from octavo.tui.shell.link_commands import LINK_COMMANDS
-from octavo.tui.shell.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
-from octavo.tui.shell.permissions import CANNOT_DELETE, why_no_space
-from octavo.tui.shell.routes import ToChangeRequest
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.unsent_texts import with_unsent_mark
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

@@ -24,7 +24,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.view import View
 
 MAX_PAGES = 60
 _NAMES: dict[StatusFact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui.shell.permissions import why_not_in_change_request
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.core.permissions import why_not_in_change_request
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import View
 
 
 @dataclass(frozen=True)

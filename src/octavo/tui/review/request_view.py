@@ -21,6 +21,12 @@ from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.core.file_dialogs import choose_export
+from octavo.tui.core.link_commands import LINK_COMMANDS
+from octavo.tui.core.navigation_history import is_stop
+from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
+from octavo.tui.core.view import View
+from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
@@ -33,21 +39,15 @@ from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, co
 from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.shell.file_dialogs import choose_export
-from octavo.tui.shell.link_commands import LINK_COMMANDS
-from octavo.tui.shell.navigation_history import is_stop
-from octavo.tui.shell.permissions import CANNOT_DELETE, why_not_in_discussion
-from octavo.tui.shell.view import View
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.writing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 DRAW_DELAY = 0.15
 """Delay in seconds before new sizes of changes are drawn, so that several sizes are drawn together."""

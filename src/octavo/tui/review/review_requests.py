@@ -29,7 +29,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.row_list import Row
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 REVIEWER_COMMANDS: Commands[ReviewersScreen] = Commands(
     "reviewers",

@@ -11,18 +11,18 @@ from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import has_review_in_flight
 from octavo.tui.comments.pending_comments import describe_pending
+from octavo.tui.core import dialog_draft
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.review.pending_comments import PendingCommentsScreen
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
-from octavo.tui.shell import dialog_draft
-from octavo.tui.shell.dialog_draft import DialogDraft
-from octavo.tui.shell.permissions import UNDECIDED
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def why_no_review(app: Shell, target: RequestTarget) -> str | None:

@@ -11,13 +11,13 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
 from octavo.data.writes.direct import SendResult, send_plain
-from octavo.tui.shell.permissions import UNDECIDED, why_not_in_change_request
-from octavo.tui.shell.write_queue import DirectUndo
+from octavo.tui.core.permissions import UNDECIDED, why_not_in_change_request
+from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:

@@ -18,12 +18,12 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
+from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
 from octavo.tui.review.status_summary import RequestStatus, StatusFact, is_predicted, request_status
-from octavo.tui.shell.permissions import UNDECIDED
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.view import View
 
 MAX_FOLLOWED = 60
 """Maximum number of change requests whose status is kept up to date. Other change requests keep their last loaded

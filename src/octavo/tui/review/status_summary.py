@@ -13,7 +13,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line as line_of
 from octavo.api.users import Contributor
-from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 StatusFact = Literal["reviews", "requested", "conflicts"]

@@ -21,8 +21,8 @@ from octavo.data.writes.direct import (
 from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
 
 
 async def report_unfinished(app: Shell, session: Session) -> None:

@@ -15,6 +15,8 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.revision_changes import changes_between
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review import merge_checks
 from octavo.tui.review.changed_pages import entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
@@ -22,14 +24,12 @@ from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_changes import offer_to_archive
-from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.routes import ToChangeRequest
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
