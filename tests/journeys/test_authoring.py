@@ -49,7 +49,7 @@ async def test_editor_text_of_a_killed_run_is_merged_with_other_edits(
     stage: Stage,
 ) -> None:
     async with stage.play() as run:
-        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         path = await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("Welcome           ✎ draft", "unsent draft (press e to continue)")
@@ -130,7 +130,7 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
 
 async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
         head = (await run.ask(change_requests.Get(at=at), MARA)).revision
         text = await words(run, page)

@@ -121,7 +121,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
         "ConditionTest": (a_condition,),
-        "UnsavedTexts": (an_unsaved_text,),
+        "UnsavedDrafts": (an_unsaved_text,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
@@ -161,7 +161,7 @@ WAYS: dict[str, dict[str, Way]] = {
 it was opened for."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
-    "UnsavedTexts",
+    "UnsavedDrafts",
     *(
         "FilesScreen",
         "PageHistoryScreen",

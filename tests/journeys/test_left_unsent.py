@@ -201,7 +201,7 @@ async def test_draft_of_a_review_is_marked_on_its_change_request(stage: Stage) -
 @pytest.mark.before_release
 async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("✎ draft", "unsent draft (press e to continue)")

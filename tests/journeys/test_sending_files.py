@@ -149,7 +149,7 @@ async def test_a_new_version_of_a_specification_updates_its_block(stage: Stage, 
     (home / "harbour.yaml").write_text(SPEC)
     (home / "broken.yaml").write_text("paths: [\n")
     async with stage.play(NOOR, start="content") as run:
-        page = next(each for each in run.app.screen.reading.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # it is the view of content
+        page = next(each for each in run.app.screen.open_space.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # it is the view of content
         run.app.go(ToPage("harbour-api", page.id))
         await run.see("/stations/{station}/levels")
         await run.gone("How high it stood")

@@ -107,7 +107,7 @@ def _start_browser(app: Shell, browser: Browser, url: str) -> None:
                     confirm_link,
                     app,
                     url,
-                    trouble=f"Could not open the link: {browser.name} exited with status {code}.",
+                    problem=f"Could not open the link: {browser.name} exited with status {code}.",
                 )
 
     try:
